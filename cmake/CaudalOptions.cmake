@@ -1,0 +1,27 @@
+# Options and flags that every target shares.
+option(CAUDAL_BUILD_TESTS "Build the unit tests" ON)
+set(CAUDAL_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+# -ffp-contract=off: a*b+c rounds twice everywhere, so that plain kernels give the same bits on every x86-64 machine;
+# SIMD kernels ask for fused multiply-add by name.
+add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -ffp-contract=off)
+if(CAUDAL_SANITIZE)
+  add_compile_options(-fsanitize=${CAUDAL_SANITIZE} -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${CAUDAL_SANITIZE})
+endif()
+
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
+find_package(Protobuf REQUIRED)
