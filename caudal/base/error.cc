@@ -7,9 +7,10 @@ namespace caudal::inline v0 {
 
 std::string code_name(Code code) {
   static constexpr std::array<std::string_view, 17> kNames = {
-      "OK",           "CANCELLED",          "UNKNOWN",         "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
-      "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
-      "UNIMPLEMENTED", "INTERNAL",          "UNAVAILABLE",     "DATA_LOSS",        "UNAUTHENTICATED"};
+      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+      "DATA_LOSS", "UNAUTHENTICATED"};
   const auto number = static_cast<std::size_t>(code);
   if (number < kNames.size()) return std::string(kNames[number]);
   return "CODE(" + std::to_string(static_cast<int>(code)) + ")";

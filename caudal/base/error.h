@@ -1,13 +1,13 @@
 // The one exception type of Caudal and the functions that make it.
 //
-// Every failure that a user can cause or meet is an Error: a canonical code (TensorFlow's, absl's and gRPC's numbers) and
-// one message in one form:
+// Every failure that a user can cause or meet is an Error: a canonical code (TensorFlow's, absl's and gRPC's numbers)
+// and one message in one form:
 //
 //   INVALID_ARGUMENT: MatMul 'outputs/MatMul': inner dimensions differ: a float32[50,100], b float32[300,10]. Made at
 //   train.cc:14. Give the layer 100 input units, or transpose.
 //
-// A kernel or shape function throws what it knows (`throw invalid_argument("inner dimensions differ: ...")`); whoever knows
-// the node adds it with at_node(). Thread safety: an Error is a value.
+// A kernel or shape function throws what it knows (`throw invalid_argument("inner dimensions differ: ...")`); whoever
+// knows the node adds it with at_node(). Thread safety: an Error is a value.
 #pragma once
 
 #include <exception>
@@ -91,10 +91,10 @@ std::string concat(const Parts&... parts) {
 }  // namespace internal
 
 // One function per code; the parts are streamed one after another.
-#define CAUDAL_ERROR_FUNCTION(name, code)               \
-  template <class... Parts>                             \
-  Error name(const Parts&... parts) {                   \
-    return Error(code, internal::concat(parts...));     \
+#define CAUDAL_ERROR_FUNCTION(name, code)           \
+  template <class... Parts>                         \
+  Error name(const Parts&... parts) {               \
+    return Error(code, internal::concat(parts...)); \
   }
 CAUDAL_ERROR_FUNCTION(cancelled, Code::kCancelled)
 CAUDAL_ERROR_FUNCTION(unknown_error, Code::kUnknown)
