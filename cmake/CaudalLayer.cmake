@@ -2,7 +2,7 @@
 # Sources are globbed: a new file needs no list.
 function(caudal_add_layer layer)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/caudal/${layer}/*.cc)
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cc$")
   if(NOT sources)
     return()
   endif()
