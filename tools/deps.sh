@@ -53,8 +53,9 @@ apt_install() {
   log=$(mktemp)
   # A source that is unreachable need not matter: the install below decides.
   $sudo apt-get update -q >"$log" 2>&1 </dev/null || true
-  if ! $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o APT::Status-Fd=1 -o Dpkg::Use-Pty=0 \
-    "$@" 2>>"$log" </dev/null | tee -a "$log" | show_apt_progress; then
+  # The progress goes to a descriptor of its own, which apt makes non-blocking; sudo passes on only the first three.
+  if ! $sudo bash -c 'exec 3>&1 >>"$0" 2>&1 && DEBIAN_FRONTEND=noninteractive exec apt-get install -y --no-install-recommends \
+    -o APT::Status-Fd=3 -o Dpkg::Use-Pty=0 "$@"' "$log" "$@" </dev/null | show_apt_progress; then
     tail -n 20 "$log" >&2
     rm -f "$log"
     return 1
