@@ -56,6 +56,8 @@ class CAUDAL_API Error : public std::exception {
   const std::string& detail() const { return detail_; }
   // Name of the node that failed; empty where no node was involved.
   const std::string& node() const { return node_; }
+  // The advice given by hint(), or empty.
+  const std::string& advice() const { return hint_; }
   // The whole message in the form above.
   const char* what() const noexcept override { return message_.c_str(); }
   // The whole message without the leading code, as RPC bodies carry it.

@@ -1,0 +1,40 @@
+#include "caudal/core/variant_registry.h"
+
+#include <map>
+#include <mutex>
+
+#include "caudal/base/error.h"
+#include "caudal/core/function_runtime.h"
+
+namespace caudal::inline v0 {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<VariantOps>, std::less<>> types;
+};
+
+Registry& registry() {
+  static Registry instance;
+  return instance;
+}
+
+}  // namespace
+
+VariantOps::~VariantOps() = default;
+FunctionRuntime::~FunctionRuntime() = default;
+
+void register_variant(std::unique_ptr<VariantOps> ops) {
+  std::lock_guard lock(registry().mutex);
+  std::string name(ops->type_name());
+  registry().types[std::move(name)] = std::move(ops);
+}
+
+const VariantOps& variant_ops(std::string_view type_name) {
+  std::lock_guard lock(registry().mutex);
+  const auto found = registry().types.find(type_name);
+  if (found == registry().types.end()) throw unimplemented("variant type '", type_name, "' is not registered");
+  return *found->second;
+}
+
+}  // namespace caudal::inline v0
