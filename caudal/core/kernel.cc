@@ -5,7 +5,7 @@
 #include "caudal/core/device.h"
 #include "caudal/core/node_state.h"
 #include "caudal/core/resource_manager.h"
-#include "caudal/core/variable.h"
+#include "caudal/core/variable_storage.h"
 
 namespace caudal::inline v0 {
 
@@ -48,7 +48,7 @@ const Tensor& RunContext::input(int i) const {
   return loaded_[i];
 }
 
-std::shared_ptr<Variable> RunContext::variable_ptr(int i) const {
+std::shared_ptr<VariableStorage> RunContext::variable_ptr(int i) const {
   const Value& value = *frame_.inputs[i];
   if (value.ref != nullptr) return value.ref;
   if (node_->input_types[i] != DType::kResource) {
@@ -56,11 +56,11 @@ std::shared_ptr<Variable> RunContext::variable_ptr(int i) const {
   }
   const ResourceHandle& handle = value.tensor.item<ResourceHandle>();
   if (handle.owned != nullptr) {
-    auto variable = std::dynamic_pointer_cast<Variable>(handle.owned);
+    auto variable = std::dynamic_pointer_cast<VariableStorage>(handle.owned);
     if (variable == nullptr) throw invalid_argument(handle.owned->describe(), " is no variable");
     return variable;
   }
-  auto variable = step_->resources->find<Variable>(handle.container, handle.name);
+  auto variable = step_->resources->find<VariableStorage>(handle.container, handle.name);
   if (variable == nullptr) {
     throw failed_precondition("variable '", handle.name, "' has no value yet in container '",
                               handle.container.empty() ? "localhost" : handle.container, "'")
@@ -69,7 +69,7 @@ std::shared_ptr<Variable> RunContext::variable_ptr(int i) const {
   return variable;
 }
 
-Variable& RunContext::variable(int i) const { return *variable_ptr(i); }
+VariableStorage& RunContext::variable(int i) const { return *variable_ptr(i); }
 
 Tensor RunContext::take_input(int i) const { return input(i).keep(); }
 
@@ -111,7 +111,7 @@ void RunContext::set_output(int i, Tensor tensor) {
   frame_.outputs[i].tensor = std::move(tensor);
 }
 
-void RunContext::set_output_ref(int i, std::shared_ptr<Variable> variable) {
+void RunContext::set_output_ref(int i, std::shared_ptr<VariableStorage> variable) {
   frame_.outputs[i].ref = std::move(variable);
 }
 

@@ -31,7 +31,7 @@ namespace caudal::inline v0 {
 class NodeState;
 class RunContext;
 class ThreadPool;
-class Variable;
+class VariableStorage;
 
 class CAUDAL_API Kernel {
  public:
@@ -107,9 +107,9 @@ class CAUDAL_API PrepareContext {
 
 // The value on an edge while a step runs.
 struct Value {
-  Tensor tensor;                  // invalid: not there yet, dead, or an uninitialised variable
-  std::shared_ptr<Variable> ref;  // set on reference edges; the tensor is then read when the consumer starts
-  bool dead = false;              // comes from a branch that was not taken
+  Tensor tensor;                         // invalid: not there yet, dead, or an uninitialised variable
+  std::shared_ptr<VariableStorage> ref;  // set on reference edges; the tensor is then read when the consumer starts
+  bool dead = false;                     // comes from a branch that was not taken
 };
 
 // One node in one run. Made and kept by the executor; used by one thread at a time.
@@ -142,8 +142,8 @@ class CAUDAL_API RunContext {
   bool is_ref_input(int i) const { return frame_.inputs[i]->ref != nullptr; }
   // The variable behind a reference input, or behind a DT_RESOURCE handle of input i. Throws NOT_FOUND /
   // FAILED_PRECONDITION / INVALID_ARGUMENT.
-  Variable& variable(int i) const;
-  std::shared_ptr<Variable> variable_ptr(int i) const;
+  VariableStorage& variable(int i) const;
+  std::shared_ptr<VariableStorage> variable_ptr(int i) const;
   // A tensor that may be kept beyond the step: the input itself if nobody else needs or lends its memory, else a copy.
   Tensor take_input(int i) const;
 
@@ -151,7 +151,7 @@ class CAUDAL_API RunContext {
   Tensor& allocate_output(int i, const Shape& shape);
   // Hands over a tensor. Step memory of an input may be passed on only where prepare() said alias().
   void set_output(int i, Tensor tensor);
-  void set_output_ref(int i, std::shared_ptr<Variable> variable);
+  void set_output_ref(int i, std::shared_ptr<VariableStorage> variable);
   const Tensor& output(int i) const { return frame_.outputs[i].tensor; }
   // The scratch bytes asked for at prepare time; contents are arbitrary.
   std::span<std::byte> scratch() const { return frame_.scratch; }

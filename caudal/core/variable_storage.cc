@@ -1,40 +1,40 @@
-#include "caudal/core/variable.h"
+#include "caudal/core/variable_storage.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace caudal::inline v0 {
 
-Variable::Variable(std::string name, DType dtype, PartialShape shape)
+VariableStorage::VariableStorage(std::string name, DType dtype, PartialShape shape)
     : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
 
-Error Variable::uninitialized() const {
+Error VariableStorage::uninitialized() const {
   return failed_precondition("variable '", name_, "' (", dtype_, shape_, ") has no value yet")
       .hint("Run global_variables_initializer() or restore a checkpoint first.");
 }
 
-bool Variable::is_initialized() const {
+bool VariableStorage::is_initialized() const {
   std::lock_guard lock(mutex_);
   return value_.valid();
 }
 
-Tensor Variable::read() const {
+Tensor VariableStorage::read() const {
   Tensor value = read_if_initialized();
   if (!value.valid()) throw uninitialized();
   return value;
 }
 
-Tensor Variable::read_if_initialized() const {
+Tensor VariableStorage::read_if_initialized() const {
   std::lock_guard lock(mutex_);
   return value_;
 }
 
-std::uint64_t Variable::version() const {
+std::uint64_t VariableStorage::version() const {
   std::lock_guard lock(mutex_);
   return version_;
 }
 
-void Variable::assign(Tensor value, bool validate_shape) {
+void VariableStorage::assign(Tensor value, bool validate_shape) {
   if (value.dtype() != dtype_) {
     throw invalid_argument("variable '", name_, "' is ", dtype_, "; a value ", value.describe(), " was assigned");
   }
@@ -48,29 +48,29 @@ void Variable::assign(Tensor value, bool validate_shape) {
   ++version_;
 }
 
-Tensor& Variable::mutable_value_locked() {
+Tensor& VariableStorage::mutable_value_locked() {
   if (!value_.valid()) throw uninitialized();
   if (!value_.is_sole_owner()) value_ = value_.clone();
   ++version_;
   return value_;
 }
 
-void Variable::update(const std::function<void(Tensor&)>& write) {
+void VariableStorage::update(const std::function<void(Tensor&)>& write) {
   std::lock_guard lock(mutex_);
   write(mutable_value_locked());
 }
 
-std::string Variable::describe() const { return internal::concat("variable '", name_, "': ", dtype_, shape_); }
+std::string VariableStorage::describe() const { return internal::concat("variable '", name_, "': ", dtype_, shape_); }
 
-Variable::Lock::Lock(std::initializer_list<Variable*> variables) : variables_(variables) {
+VariableStorage::Lock::Lock(std::initializer_list<VariableStorage*> variables) : variables_(variables) {
   std::ranges::sort(variables_);
   const auto repeated = std::ranges::unique(variables_);
   variables_.erase(repeated.begin(), repeated.end());
-  for (Variable* variable : variables_) variable->mutex_.lock();
+  for (VariableStorage* variable : variables_) variable->mutex_.lock();
 }
 
-Variable::Lock::~Lock() {
-  for (Variable* variable : variables_) variable->mutex_.unlock();
+VariableStorage::Lock::~Lock() {
+  for (VariableStorage* variable : variables_) variable->mutex_.unlock();
 }
 
 }  // namespace caudal::inline v0

@@ -17,9 +17,9 @@
 
 namespace caudal::inline v0 {
 
-class CAUDAL_API Variable final : public Resource {
+class CAUDAL_API VariableStorage final : public Resource {
  public:
-  Variable(std::string name, DType dtype, PartialShape shape);
+  VariableStorage(std::string name, DType dtype, PartialShape shape);
 
   const std::string& name() const { return name_; }
   DType dtype() const { return dtype_; }
@@ -46,13 +46,13 @@ class CAUDAL_API Variable final : public Resource {
   // accum).
   class CAUDAL_API Lock {
    public:
-    explicit Lock(std::initializer_list<Variable*> variables);
+    explicit Lock(std::initializer_list<VariableStorage*> variables);
     ~Lock();
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
 
    private:
-    std::vector<Variable*> variables_;
+    std::vector<VariableStorage*> variables_;
   };
   // The value for writing, in own memory. REQUIRES: a Lock holds this variable. Counts a version.
   Tensor& mutable_value_locked();
