@@ -16,7 +16,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 # -ffp-contract=off: a*b+c rounds twice everywhere, so that plain kernels give the same bits on every x86-64 machine;
 # SIMD kernels ask for fused multiply-add by name.
-add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -Wno-restrict -ffp-contract=off)
+add_compile_options(-Wall -Wextra -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> -ffp-contract=off)
 if(CAUDAL_SANITIZE)
   add_compile_options(-fsanitize=${CAUDAL_SANITIZE} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${CAUDAL_SANITIZE})

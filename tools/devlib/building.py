@@ -9,7 +9,6 @@ from devlib import console
 from devlib.paths import ROOT, build_folder
 
 PRESETS = ("release", "debug", "asan", "tsan")
-FUZZ_COMPILER = "clang++-16"
 _STATUS = re.compile(r"^\[(\d+)/(\d+)\] (.*)")
 
 

@@ -3,7 +3,6 @@ import argparse
 import concurrent.futures
 import functools
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -44,7 +43,7 @@ def cpp_suites(preset, filter_text, environment=None):
 def python_suites(python, filter_text):
     # Quiet and with few threads: two of them run at once.
     environment = {"CAUDAL_BIN": str(build_folder("release") / "caudal"), "CAUDAL_SOURCE_DIR": str(ROOT),
-                   "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "1"}
+                   "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": ""}
     return [suites.Suite(f"python/{path.stem}", [str(python), str(ROOT / "tools" / "run_python_test.py"), str(path), filter_text],
                          environment=environment, may_be_empty=bool(filter_text))
             for path in sorted((ROOT / "tests" / "python").glob("*_test.py"))]
@@ -121,14 +120,15 @@ class Run:
 
 
 def _normal(run, options):
-    run.phase("source checks", lambda: run.run("Checks of the sources", source_checks()))
+    if not options.filter:
+        run.phase("source checks", lambda: run.run("Checks of the sources", source_checks()))
     have_python_tests = any((ROOT / "tests" / "python").glob("*_test.py"))
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         # TensorFlow's 300 MB come while the compilers run.
         python = pool.submit(venv.python) if have_python_tests else None
         console.say(console.bold("Build"))
         run.phase("build", lambda: building.build("release"))
-        if shutil.which(building.FUZZ_COMPILER):
+        if not options.filter:
             run.phase("build of fuzz targets", lambda: fuzzing.build())
         if python and not python.done():
             console.say("  TensorFlow for the comparisons is still coming")
