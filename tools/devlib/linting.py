@@ -37,10 +37,9 @@ def main(arguments):
         for path, result in zip(files, pool.map(tidy, files)):
             done += 1
             progress.update(done, len(files), path.name)
-            if result.stdout.strip():
-                console.say(result.stdout.rstrip())
             if result.returncode != 0:
-                console.say(result.stderr.rstrip())
+                # Standard error only counts the warnings that were suppressed, unless there is nothing else.
+                console.say((result.stdout.strip() or result.stderr).rstrip())
                 failed += 1
     progress.finish(f"{len(files)} files, {failed} with findings")
     return 1 if failed else 0

@@ -9,7 +9,7 @@ import time
 
 from devlib import console
 
-_LINE = re.compile(r"^\[ *(RUN|OK|FAILED|SKIPPED) *\] (\S+?),?(?: \(.*)?$")
+_LINE = re.compile(r"^\[ *(RUN|OK|FAILED|SKIPPED) *\] (\S+?)(?:,? (?:\(|where ).*)?$")
 
 
 @dataclasses.dataclass
