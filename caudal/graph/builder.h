@@ -60,6 +60,8 @@ class CAUDAL_API Operand {
   // True for a bare number written with a fraction (2.5, 1.0f).
   bool has_fraction() const { return is_number_ && is_floating(value_.dtype()); }
   const std::source_location& where() const { return where_; }
+  // The value, if it is none of a node's outputs.
+  const Tensor* value() const { return output_ ? nullptr : &value_; }
 
  private:
   template <class T>
