@@ -1,5 +1,6 @@
 #include "caudal/core/kernel.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "caudal/core/device.h"
@@ -108,7 +109,9 @@ void RunContext::set_output(int i, Tensor tensor) {
   if (tensor.dtype() != node_->output_types[i]) {
     throw internal_error("output ", i, " is ", tensor.describe(), "; its type is ", node_->output_types[i]);
   }
-  frame_.outputs[i].tensor = std::move(tensor);
+  const bool may_share =
+      !tensor.is_lent() || std::ranges::any_of(frame_.aliases, [i](const auto& pair) { return pair.output == i; });
+  frame_.outputs[i].tensor = may_share ? std::move(tensor) : tensor.clone(step_->device->allocator());
 }
 
 void RunContext::set_output_ref(int i, std::shared_ptr<VariableStorage> variable) {

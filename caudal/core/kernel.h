@@ -125,6 +125,7 @@ class CAUDAL_API RunContext {
     std::span<Value> outputs;
     std::span<PlannedOutput> planned;                // empty, or one per output
     std::span<const PrepareContext::Pair> in_place;  // pairs that the plan grants: the input dies with this node
+    std::span<const PrepareContext::Pair> aliases;   // as declared by the kernel
     std::span<std::byte> scratch;
   };
 
@@ -149,7 +150,7 @@ class CAUDAL_API RunContext {
 
   // Memory for output i: from the plan's arena, over an input that dies here, or fresh. Not cleared.
   Tensor& allocate_output(int i, const Shape& shape);
-  // Hands over a tensor. Step memory of an input may be passed on only where prepare() said alias().
+  // Hands over a tensor. Memory lent by the step is copied unless prepare() said alias().
   void set_output(int i, Tensor tensor);
   void set_output_ref(int i, std::shared_ptr<VariableStorage> variable);
   const Tensor& output(int i) const { return frame_.outputs[i].tensor; }

@@ -46,6 +46,8 @@ struct OpSpec {
   bool commutative = false;
   bool aggregate = false;
   bool allows_uninitialized_input = false;
+  bool reads_only_shapes =
+      false;  // the kernel looks at its inputs' shapes, never at their values (Shape, Size, ZerosLike)
   int deprecated_version = 0;
   ShapeFn shape = nullptr;
   GradientFn gradient = nullptr;
