@@ -12,9 +12,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "caudal/base/thread_pool.h"
+#include "caudal/kernels/dims.h"
 #include "caudal/tensor/dtype.h"
 
 namespace caudal::inline v0::kernels {
@@ -173,8 +173,6 @@ BinaryLoop find_binary_reference(BinaryOp op, DType dtype, double parameter = 0.
 // The loop over n elements, in parallel. Sizes are in bytes.
 void run_unary(ThreadPool& pool, const UnaryLoop& loop, const void* in, int64_t in_size, void* out, int64_t out_size,
                int64_t n);
-
-using Dims = std::span<const int64_t>;
 
 // out = op(a, b) where both operands are broadcast to `out_dims` by TensorFlow's (numpy's) rule. Returns false if some
 // element was a fault. REQUIRES: the shapes are compatible and out_dims is their broadcast.
