@@ -104,8 +104,8 @@ enum class Survivors {
   kAll,   // all took place
 };
 
-// Fails chosen calls and simulates power cuts. Keeps the content of every file it touched in memory. New directories
-// count as durable at once.
+// Fails chosen calls and simulates power cuts. Keeps the content of every file it touched in memory and
+// plays the disk itself: the base is never synced. New directories count as durable at once.
 class CAUDAL_API FaultEnv final : public EnvWrapper {
  public:
   explicit FaultEnv(Env& base) : EnvWrapper(base) {}

@@ -1,0 +1,135 @@
+#include "caudal/formats/tfrecord.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "caudal/base/crc32c.h"
+#include "caudal/formats/coding.h"
+
+namespace caudal::inline v0 {
+namespace {
+
+constexpr size_t kHeader = 12, kFooter = 4;
+constexpr size_t kBufferSize = 1 << 18;
+
+std::string header_of(std::string_view record) {
+  std::string header;
+  put_fixed<uint64_t>(&header, record.size());
+  put_fixed<uint32_t>(&header, masked_crc32c(header));
+  return header;
+}
+
+std::string footer_of(std::string_view record) {
+  std::string footer;
+  put_fixed<uint32_t>(&footer, masked_crc32c(record));
+  return footer;
+}
+
+}  // namespace
+
+RecordReader::RecordReader(Env& env, const std::string& path, const RecordReaderOptions& options)
+    : RecordReader(env.open_sequential(path), path, options) {}
+
+RecordReader::RecordReader(std::unique_ptr<SequentialFile> file, std::string path, const RecordReaderOptions& options)
+    : file_(inflate_file(std::move(file), options.compression, path)), path_(std::move(path)), options_(options) {
+  options_.max_record_bytes = std::min(options_.max_record_bytes, uint64_t{1} << 60);
+  while (offset_ < options.offset) {
+    const size_t got = peek(std::min<uint64_t>(options.offset - offset_, kBufferSize)).size();
+    if (got == 0) throw out_of_range(path_, ": there is no record at ", options.offset, ", the file ends at ", offset_);
+    used_ += got;
+    offset_ += got;
+  }
+}
+
+// The next bytes without taking them: fewer than `size` only at the end of the file. REQUIRES: size <= kBufferSize.
+std::string_view RecordReader::peek(size_t size) {
+  if (buffer_.size() - used_ < size) {
+    buffer_.erase(0, used_);
+    used_ = 0;
+    const size_t kept = buffer_.size();
+    buffer_.resize(kBufferSize);
+    const size_t got = file_->read(buffer_.data() + kept, kBufferSize - kept);
+    buffer_.resize(kept + got);
+  }
+  return std::string_view(buffer_).substr(used_, size);
+}
+
+// Appends `size` bytes that follow the header to the record, as far as they exist.
+void RecordReader::read_data(uint64_t size, std::string* record) {
+  const std::string_view buffered = std::string_view(buffer_).substr(used_ + kHeader);
+  record->assign(buffered.substr(0, size));
+  uint64_t room = 1 << 20;
+  while (record->size() < size) {
+    const size_t have = record->size();
+    const size_t part = std::min<uint64_t>(size - have, room);
+    record->resize(have + part);
+    const size_t got = file_->read(record->data() + have, part);
+    record->resize(have + got);
+    if (got < part) return;
+    room *= 2;
+  }
+}
+
+bool RecordReader::next(std::string* record) {
+  const std::string_view header = peek(kHeader);
+  if (header.empty()) return false;
+  if (header.size() < kHeader) {
+    if (options_.partial_header_is_end) return false;
+    throw data_loss(path_, ": truncated record at ", offset_, ": the file ends inside its header");
+  }
+  const auto length = get_fixed<uint64_t>(header.data());
+  if (get_fixed<uint32_t>(header.data() + 8) != masked_crc32c(header.substr(0, 8)))
+    throw data_loss(path_, ": corrupted record at ", offset_, ": the checksum of its length is wrong");
+  if (length > options_.max_record_bytes)
+    throw resource_exhausted(path_, ": the record at ", offset_, " has ", length, " bytes, more than the limit of ",
+                             options_.max_record_bytes);
+
+  std::string_view data, footer;
+  std::string tail;
+  const bool fits = length + kHeader + kFooter <= kBufferSize;
+  if (fits) {
+    const std::string_view whole = peek(kHeader + length + kFooter);
+    data = whole.substr(std::min(whole.size(), kHeader)).substr(0, length);
+    footer = whole.substr(std::min(whole.size(), kHeader + length));
+  } else {
+    read_data(length + kFooter, &tail);
+    data = std::string_view(tail).substr(0, length);
+    footer = std::string_view(tail).substr(data.size());
+  }
+  if (footer.size() < kFooter) {
+    if (!fits) buffer_.replace(used_ + kHeader, std::string::npos, tail);  // nothing is lost for a later attempt
+    throw data_loss(path_, ": truncated record at ", offset_, ": it should have ", length, " bytes");
+  }
+  if (get_fixed<uint32_t>(footer.data()) != masked_crc32c(data)) {
+    if (!fits) buffer_.replace(used_ + kHeader, std::string::npos, tail);
+    throw data_loss(path_, ": corrupted record at ", offset_ + kHeader, ": the checksum of its data is wrong");
+  }
+  if (fits) {
+    record->assign(data);
+    used_ += kHeader + length + kFooter;
+  } else {
+    const size_t from_buffer = std::min<size_t>(buffer_.size() - used_, kHeader + length + kFooter);
+    used_ += from_buffer;
+    tail.resize(length);
+    *record = std::move(tail);
+  }
+  offset_ += kHeader + length + kFooter;
+  return true;
+}
+
+RecordWriter::RecordWriter(Env& env, const std::string& path, Compression compression, int level)
+    : file_(deflate_file(env.create(path), compression, level)) {}
+
+RecordWriter::RecordWriter(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
+
+void RecordWriter::write(std::string_view record) {
+  file_->append(header_of(record));
+  file_->append(record);
+  file_->append(footer_of(record));
+}
+
+std::string framed_record(std::string_view record) {
+  return internal::concat(header_of(record), record, footer_of(record));
+}
+
+}  // namespace caudal::inline v0
