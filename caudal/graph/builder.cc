@@ -96,7 +96,7 @@ DType Operand::fixed_dtype() const {
   return is_number_ ? DType::kInvalid : value_.dtype();
 }
 
-Output Operand::to_output(DType wanted) const {
+Output Operand::to_output(DType wanted, std::string const_name) const {
   if (output_) return output_;
   Tensor value = value_;
   // An operand out of an empty list or a default-made Output is neither.
@@ -110,7 +110,10 @@ Output Operand::to_output(DType wanted) const {
     }
     value = convert_number(value, wanted);
   }
-  return OpBuilder("Const", {.name = {}, .where = where_}).attr("value", value).attr("dtype", value.dtype()).build();
+  return OpBuilder("Const", {.name = std::move(const_name), .where = where_})
+      .attr("value", value)
+      .attr("dtype", value.dtype())
+      .build();
 }
 
 DType common_dtype(std::initializer_list<const Operand*> operands) {

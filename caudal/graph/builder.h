@@ -53,7 +53,7 @@ class CAUDAL_API Operand {
       : value_(values), is_number_(true), where_(where) {}
 
   // The output; a value becomes a Const first, of type `wanted` where the value is a bare number and `wanted` is valid.
-  Output to_output(DType wanted = DType::kInvalid) const;
+  Output to_output(DType wanted = DType::kInvalid, std::string const_name = {}) const;
   bool is_output() const { return static_cast<bool>(output_); }
   // The element type that is fixed already: of an output or typed value; kInvalid for bare numbers.
   DType fixed_dtype() const;
