@@ -37,10 +37,6 @@ Variable::Variable(const Operand& initial_value, const VariableOptions& options)
   make(&initial_value, nullptr, options);
 }
 
-Variable::Variable(const InitialValue& initial_value, const VariableOptions& options) {
-  make(nullptr, &initial_value, options);
-}
-
 void Variable::make(const Operand* operand, const InitialValue* function, const VariableOptions& options) {
   const LocationScope where(options.where);
   Output& initial = parts_.initial_value;
@@ -64,7 +60,8 @@ void Variable::make(const Operand* operand, const InitialValue* function, const 
     if (options.use_resource) {
       const std::string shared_name = scope.prefix().substr(0, scope.prefix().size() - 1);
       parts_.handle = raw_ops::var_handle_op(dtype, shape, {.shared_name = shared_name, .name = scope.prefix()});
-      parts_.initializer = raw_ops::assign_variable_op(parts_.handle, initial, dtype, {.name = "Assign"});
+      parts_.initializer =
+          raw_ops::assign_variable_op(parts_.handle, initial, dtype, {.validate_shape = false, .name = "Assign"});
       const NameScope read("Read");
       parts_.snapshot = make_read(parts_, dtype, {});
     } else {
@@ -95,9 +92,10 @@ Output Variable::read_after(const Operation& update, const OpOptions& options) c
 }
 
 Output Variable::assign(const Operand& value, const OpOptions& options) const {
-  const OpOptions o = named(options, "Assign");
-  if (!is_resource()) return raw_ops::assign(handle(), value, {.name = o.name, .where = o.where});
-  return read_after(raw_ops::assign_variable_op(handle(), value, dtype(), named(options, "AssignVariableOp")), options);
+  if (!is_resource()) return raw_ops::assign(handle(), value, {.name = options.name, .where = options.where});
+  const bool validate_shape = shape().is_fully_known();
+  const raw_ops::AssignOptions o = {.validate_shape = validate_shape, .name = options.name, .where = options.where};
+  return read_after(raw_ops::assign_variable_op(handle(), value, dtype(), o), options);
 }
 
 Output Variable::assign_add(const Operand& delta, const OpOptions& options) const {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "caudal/autodiff/gradient.h"
@@ -49,7 +50,12 @@ class CAUDAL_API Variable : public Output {
   Variable() = default;
   // INVALID_ARGUMENT if the shape of the initial value is not known and validate_shape is true.
   explicit Variable(const Operand& initial_value, const VariableOptions& options = {});
-  explicit Variable(const InitialValue& initial_value, const VariableOptions& options = {});
+  template <class Function>
+    requires std::is_invocable_r_v<Output, const Function&>
+  explicit Variable(const Function& initial_value, const VariableOptions& options = {}) {
+    const InitialValue function(initial_value);
+    make(nullptr, &function, options);
+  }
   // For readers of files. Adds nothing to any collection.
   explicit Variable(const Parts& parts) : Output(parts.snapshot), parts_(parts) {}
 

@@ -472,8 +472,10 @@ Output assign(const Output& ref, const Operand& value, const AssignOptions& opti
   return internal::colocate(builder, ref).build();
 }
 
-Operation assign_variable_op(const Output& resource, const Operand& value, DType dtype, const OpOptions& options) {
-  return update_resource("AssignVariableOp", resource, value, dtype, options);
+Operation assign_variable_op(const Output& resource, const Operand& value, DType dtype, const AssignOptions& options) {
+  OpBuilder builder("AssignVariableOp", {.name = options.name, .where = options.where});
+  builder.input(resource).input(value, dtype).attr("validate_shape", options.validate_shape);
+  return internal::colocate(builder, resource).build_operation();
 }
 
 Output assign_add(const Output& ref, const Operand& value, const UpdateOptions& options) {

@@ -33,9 +33,9 @@ struct AssignOptions {
 };
 // ref = value. `value` has the type and shape of the variable, else INVALID_ARGUMENT. Result: the reference.
 CAUDAL_API Output assign(const Output& ref, const Operand& value, const AssignOptions& options = {});
-// resource = value.
+// resource = value. Makes the variable if it does not exist yet.
 CAUDAL_API Operation assign_variable_op(const Output& resource, const Operand& value, DType dtype,
-                                        const OpOptions& options = {});
+                                        const AssignOptions& options = {});
 
 struct UpdateOptions {
   bool use_locking = false;  // has no effect: updates always lock
