@@ -1,0 +1,340 @@
+#include "caudal/ops/activation.h"
+
+#include <cmath>
+#include <memory>
+#include <numbers>
+
+#include "caudal/autodiff/gradient.h"
+#include "caudal/core/kernel.h"
+#include "caudal/core/op_registry.h"
+#include "caudal/core/shape_context.h"
+#include "caudal/graph/scope.h"
+#include "caudal/kernels/elementwise.h"
+#include "caudal/ops/make_op.h"
+
+namespace caudal::inline v0 {
+namespace {
+
+using kernels::BinaryOp;
+using kernels::UnaryOp;
+
+// --- Kernels ---
+
+class UnaryKernel final : public Kernel {
+ public:
+  explicit UnaryKernel(kernels::UnaryLoop loop) : loop_(loop) {}
+  void run(RunContext& c) const override {
+    const Tensor& x = c.input(0);
+    const auto size = static_cast<int64_t>(dtype_size(x.dtype()));
+    const int64_t n = x.num_elements();
+    const void* in = x.raw();
+    kernels::run_unary(c.pool(), loop_, in, size, c.allocate_output(0, x.shape()).raw(), size, n);
+  }
+
+ private:
+  kernels::UnaryLoop loop_;
+};
+
+class GradKernel final : public Kernel {
+ public:
+  explicit GradKernel(kernels::BinaryLoop loop) : loop_(loop) {}
+  void run(RunContext& c) const override {
+    const Tensor& gradients = c.input(0);
+    const Tensor& features = c.input(1);
+    if (!(gradients.shape() == features.shape())) {
+      throw invalid_argument("gradients ", gradients.describe(), " and features ", features.describe(),
+                             " must have one shape");
+    }
+    Tensor& out = c.allocate_output(0, gradients.shape());
+    const int64_t n[] = {out.num_elements()};
+    // Floating-point loops have no faults to report.
+    (void)kernels::broadcast_binary(c.pool(), loop_, gradients.raw(), n, features.raw(), n, out.raw(), n);
+  }
+
+ private:
+  kernels::BinaryLoop loop_;
+};
+
+double slope(PrepareContext& c) { return find_attr(c.node().attrs, "alpha") ? c.attr<float>("alpha") : 0.0; }
+
+template <UnaryOp op>
+std::unique_ptr<Kernel> prepare_unary(PrepareContext& c) {
+  const auto loop = kernels::find_unary(op, c.input_type(0), slope(c));
+  if (!loop) throw unimplemented("no kernel for ", c.input_type(0), " on CPU");
+  c.allow_in_place(0, 0);
+  return std::make_unique<UnaryKernel>(loop);
+}
+
+template <BinaryOp op>
+std::unique_ptr<Kernel> prepare_grad(PrepareContext& c) {
+  const auto loop = kernels::find_binary(op, c.input_type(0), slope(c));
+  if (!loop) throw unimplemented("no kernel for ", c.input_type(0), " on CPU");
+  c.allow_in_place(0, 0);
+  c.allow_in_place(1, 0);
+  return std::make_unique<GradKernel>(loop);
+}
+
+// --- Gradients ---
+
+void relu_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::relu_grad(c.grad(0), c.output(0))); }
+
+// A step function of the features multiplies the gradients: no gradient flows to the features.
+void relu_grad_gradient(GradientContext& c) {
+  c.set_input_grad(0, raw_ops::relu_grad(c.grad(0), c.input(1)));
+  c.set_input_grad(1, make_op("ZerosLike", c.input(1)));
+}
+
+void relu6_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::relu6_grad(c.grad(0), c.output(0))); }
+
+void relu6_grad_gradient(GradientContext& c) {
+  c.set_input_grad(0, raw_ops::relu6_grad(c.grad(0), c.input(1)));
+  c.set_input_grad(1, make_op("ZerosLike", c.input(1)));
+}
+
+void leaky_relu_gradient(GradientContext& c) {
+  c.set_input_grad(0, raw_ops::leaky_relu_grad(c.grad(0), c.input(0), {.alpha = c.attr<float>("alpha")}));
+}
+
+void leaky_relu_grad_gradient(GradientContext& c) {
+  c.set_input_grad(0, raw_ops::leaky_relu_grad(c.grad(0), c.input(1), {.alpha = c.attr<float>("alpha")}));
+  c.set_input_grad(1, make_op("ZerosLike", c.input(1)));
+}
+
+void elu_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::elu_grad(c.grad(0), c.output(0))); }
+void selu_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::selu_grad(c.grad(0), c.output(0))); }
+
+// gradients * (outputs + constant) where outputs < 0: linear in both.
+Output grad_to_outputs(GradientContext& c) {
+  const Output& outputs = c.input(1);
+  return select(make_op("Less", outputs, 0.0F), make_op("Mul", c.grad(0), c.input(0)), make_op("ZerosLike", outputs));
+}
+
+void elu_grad_gradient(GradientContext& c) {
+  c.set_input_grad(0, raw_ops::elu_grad(c.grad(0), c.input(1)));
+  c.set_input_grad(1, grad_to_outputs(c));
+}
+
+void selu_grad_gradient(GradientContext& c) {
+  c.set_input_grad(0, raw_ops::selu_grad(c.grad(0), c.input(1)));
+  c.set_input_grad(1, grad_to_outputs(c));
+}
+
+void softplus_gradient(GradientContext& c) {
+  c.set_input_grad(0, make_op("Mul", c.grad(0), make_op("Sigmoid", c.input(0))));
+}
+
+// sigmoid'(x) = 1 / (exp(-x) + 2 + exp(x)).
+void softplus_grad_gradient(GradientContext& c) {
+  const Output& x = c.input(1);
+  const Output positive = make_op("AddV2", make_op("Exp", make_op("Neg", x)), 2.0F);
+  const Output denominator = make_op("AddV2", positive, make_op("Exp", x));
+  c.set_input_grad(0, raw_ops::softplus_grad(c.grad(0), x));
+  c.set_input_grad(1, make_op("RealDiv", make_op("Mul", c.grad(0), c.input(0)), denominator));
+}
+
+void softsign_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::softsign_grad(c.grad(0), c.input(0))); }
+
+}  // namespace
+
+// --- Registrations ---
+
+CAUDAL_REGISTER_OP({.name = "Relu",
+                    .inputs = "features: T",
+                    .outputs = "activations: T",
+                    .attrs = "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, "
+                             "uint64, qint8}",
+                    .shape = unchanged_shape,
+                    .gradient = relu_gradient,
+                    .cpu = prepare_unary<UnaryOp::kRelu>});
+CAUDAL_REGISTER_OP({.name = "ReluGrad",
+                    .inputs = "gradients: T; features: T",
+                    .outputs = "backprops: T",
+                    .attrs = "T: realnumbertype",
+                    .shape = merged_inputs_shape,
+                    .gradient = relu_grad_gradient,
+                    .cpu = prepare_grad<BinaryOp::kReluGrad>});
+CAUDAL_REGISTER_OP({.name = "Relu6",
+                    .inputs = "features: T",
+                    .outputs = "activations: T",
+                    .attrs = "T: realnumbertype",
+                    .shape = unchanged_shape,
+                    .gradient = relu6_gradient,
+                    .cpu = prepare_unary<UnaryOp::kRelu6>});
+CAUDAL_REGISTER_OP({.name = "Relu6Grad",
+                    .inputs = "gradients: T; features: T",
+                    .outputs = "backprops: T",
+                    .attrs = "T: realnumbertype",
+                    .shape = merged_inputs_shape,
+                    .gradient = relu6_grad_gradient,
+                    .cpu = prepare_grad<BinaryOp::kRelu6Grad>});
+CAUDAL_REGISTER_OP({.name = "LeakyRelu",
+                    .inputs = "features: T",
+                    .outputs = "activations: T",
+                    .attrs = "alpha: float = 0.2; T: {half, bfloat16, float, double} = DT_FLOAT",
+                    .shape = unchanged_shape,
+                    .gradient = leaky_relu_gradient,
+                    .cpu = prepare_unary<UnaryOp::kLeakyRelu>});
+CAUDAL_REGISTER_OP({.name = "LeakyReluGrad",
+                    .inputs = "gradients: T; features: T",
+                    .outputs = "backprops: T",
+                    .attrs = "alpha: float = 0.2; T: {half, bfloat16, float, double} = DT_FLOAT",
+                    .shape = merged_inputs_shape,
+                    .gradient = leaky_relu_grad_gradient,
+                    .cpu = prepare_grad<BinaryOp::kLeakyReluGrad>});
+CAUDAL_REGISTER_OP({.name = "Elu",
+                    .inputs = "features: T",
+                    .outputs = "activations: T",
+                    .attrs = "T: {half, bfloat16, float, double}",
+                    .shape = unchanged_shape,
+                    .gradient = elu_gradient,
+                    .cpu = prepare_unary<UnaryOp::kElu>});
+CAUDAL_REGISTER_OP({.name = "EluGrad",
+                    .inputs = "gradients: T; outputs: T",
+                    .outputs = "backprops: T",
+                    .attrs = "T: {half, bfloat16, float, double}",
+                    .shape = merged_inputs_shape,
+                    .gradient = elu_grad_gradient,
+                    .cpu = prepare_grad<BinaryOp::kEluGrad>});
+CAUDAL_REGISTER_OP({.name = "Selu",
+                    .inputs = "features: T",
+                    .outputs = "activations: T",
+                    .attrs = "T: {half, bfloat16, float, double}",
+                    .shape = unchanged_shape,
+                    .gradient = selu_gradient,
+                    .cpu = prepare_unary<UnaryOp::kSelu>});
+CAUDAL_REGISTER_OP({.name = "SeluGrad",
+                    .inputs = "gradients: T; outputs: T",
+                    .outputs = "backprops: T",
+                    .attrs = "T: {half, bfloat16, float, double}",
+                    .shape = merged_inputs_shape,
+                    .gradient = selu_grad_gradient,
+                    .cpu = prepare_grad<BinaryOp::kSeluGrad>});
+CAUDAL_REGISTER_OP({.name = "Softplus",
+                    .inputs = "features: T",
+                    .outputs = "activations: T",
+                    .attrs = "T: {half, bfloat16, float, double}",
+                    .shape = unchanged_shape,
+                    .gradient = softplus_gradient,
+                    .cpu = prepare_unary<UnaryOp::kSoftplus>});
+CAUDAL_REGISTER_OP({.name = "SoftplusGrad",
+                    .inputs = "gradients: T; features: T",
+                    .outputs = "backprops: T",
+                    .attrs = "T: {half, bfloat16, float, double}",
+                    .shape = merged_inputs_shape,
+                    .gradient = softplus_grad_gradient,
+                    .cpu = prepare_grad<BinaryOp::kSoftplusGrad>});
+CAUDAL_REGISTER_OP({.name = "Softsign",
+                    .inputs = "features: T",
+                    .outputs = "activations: T",
+                    .attrs = "T: {half, bfloat16, float, double}",
+                    .shape = unchanged_shape,
+                    .gradient = softsign_gradient,
+                    .cpu = prepare_unary<UnaryOp::kSoftsign>});
+CAUDAL_REGISTER_OP({.name = "SoftsignGrad",
+                    .inputs = "gradients: T; features: T",
+                    .outputs = "backprops: T",
+                    .attrs = "T: {half, bfloat16, float, double}",
+                    .shape = merged_inputs_shape,
+                    .gradient = no_gradient,
+                    .cpu = prepare_grad<BinaryOp::kSoftsignGrad>});
+
+// --- Public functions ---
+
+namespace {
+
+Output unary(std::string_view op, const Operand& x, const OpOptions& options) {
+  return OpBuilder(op, options).input(x, DType::kFloat).build();
+}
+
+Output gradient_of(std::string_view op, const Operand& gradients, const Operand& features, const OpOptions& options) {
+  const DType dtype = common_dtype({&gradients, &features});
+  return OpBuilder(op, options).input(gradients, dtype).input(features, dtype).build();
+}
+
+}  // namespace
+
+namespace nn {
+
+Output relu(const Operand& features, const OpOptions& options) { return unary("Relu", features, options); }
+Output relu6(const Operand& features, const OpOptions& options) { return unary("Relu6", features, options); }
+Output elu(const Operand& features, const OpOptions& options) { return unary("Elu", features, options); }
+Output selu(const Operand& features, const OpOptions& options) { return unary("Selu", features, options); }
+Output softplus(const Operand& features, const OpOptions& options) { return unary("Softplus", features, options); }
+Output softsign(const Operand& features, const OpOptions& options) { return unary("Softsign", features, options); }
+Output sigmoid(const Operand& x, const OpOptions& options) { return unary("Sigmoid", x, options); }
+Output tanh(const Operand& x, const OpOptions& options) { return unary("Tanh", x, options); }
+
+Output leaky_relu(const Operand& features, const LeakyReluOptions& options) {
+  return OpBuilder("LeakyRelu", {.name = options.name, .where = options.where})
+      .input(features, DType::kFloat)
+      .attr("alpha", options.alpha)
+      .build();
+}
+
+Output swish(const Operand& features, const SwishOptions& options) {
+  const LocationScope where(options.where);
+  const NameScope scope(options.name.empty() ? "swish" : options.name);
+  const Output x = features.to_output(DType::kFloat);
+  return make_op("Mul", x, make_op("Sigmoid", make_op("Mul", options.beta, x)), scope.prefix());
+}
+
+Output silu(const Operand& features, const SwishOptions& options) { return swish(features, options); }
+
+Output gelu(const Operand& features, const GeluOptions& options) {
+  const LocationScope where(options.where);
+  const NameScope scope(options.name.empty() ? "Gelu" : options.name);
+  const Output x = features.to_output(DType::kFloat);
+  const Output half_x = make_op("Mul", 0.5F, x);
+  Output curve;
+  if (options.approximate) {
+    const Output cubic = make_op("Mul", 0.044715F, make_op("Pow", x, 3.0F));
+    const double scale = std::sqrt(2.0 * std::numbers::inv_pi);
+    curve = make_op("Tanh", make_op("Mul", scale, make_op("AddV2", x, cubic)));
+  } else {
+    curve = make_op("Erf", make_op("RealDiv", x, std::numbers::sqrt2));
+  }
+  return make_op("Mul", half_x, make_op("AddV2", 1.0F, curve), scope.prefix());
+}
+
+Output crelu(const Operand& features, const CreluOptions& options) {
+  const LocationScope where(options.where);
+  const NameScope scope(options.name.empty() ? "CRelu" : options.name);
+  const Output x = features.to_output(DType::kFloat);
+  const Output both = OpBuilder("ConcatV2", {}).inputs({x, make_op("Neg", x)}).input(options.axis).build();
+  return relu(both, {.name = scope.prefix()});
+}
+
+}  // namespace nn
+
+namespace raw_ops {
+
+Output relu_grad(const Operand& gradients, const Operand& features, const OpOptions& options) {
+  return gradient_of("ReluGrad", gradients, features, options);
+}
+Output relu6_grad(const Operand& gradients, const Operand& features, const OpOptions& options) {
+  return gradient_of("Relu6Grad", gradients, features, options);
+}
+Output elu_grad(const Operand& gradients, const Operand& outputs, const OpOptions& options) {
+  return gradient_of("EluGrad", gradients, outputs, options);
+}
+Output selu_grad(const Operand& gradients, const Operand& outputs, const OpOptions& options) {
+  return gradient_of("SeluGrad", gradients, outputs, options);
+}
+Output softplus_grad(const Operand& gradients, const Operand& features, const OpOptions& options) {
+  return gradient_of("SoftplusGrad", gradients, features, options);
+}
+Output softsign_grad(const Operand& gradients, const Operand& features, const OpOptions& options) {
+  return gradient_of("SoftsignGrad", gradients, features, options);
+}
+
+Output leaky_relu_grad(const Operand& gradients, const Operand& features, const nn::LeakyReluOptions& options) {
+  const DType dtype = common_dtype({&gradients, &features});
+  return OpBuilder("LeakyReluGrad", {.name = options.name, .where = options.where})
+      .input(gradients, dtype)
+      .input(features, dtype)
+      .attr("alpha", options.alpha)
+      .build();
+}
+
+}  // namespace raw_ops
+}  // namespace caudal::inline v0
