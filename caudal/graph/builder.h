@@ -55,8 +55,6 @@ class CAUDAL_API Operand {
   // The output; a value becomes a Const first, of type `wanted` where the value is a bare number and `wanted` is valid.
   Output to_output(DType wanted = DType::kInvalid, std::string const_name = {}) const;
   bool is_output() const { return static_cast<bool>(output_); }
-  // The value written in the program, or null for an output.
-  const Tensor* value() const { return output_ ? nullptr : &value_; }
   // The element type that is fixed already: of an output or typed value; kInvalid for bare numbers.
   DType fixed_dtype() const;
   // True for a bare number written with a fraction (2.5, 1.0f).

@@ -10,6 +10,7 @@
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/scope.h"
 #include "caudal/kernels/elementwise.h"
+#include "caudal/ops/constant.h"
 #include "caudal/ops/make_op.h"
 
 namespace caudal::inline v0 {
@@ -81,14 +82,14 @@ void relu_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::relu_grad(
 // A step function of the features multiplies the gradients: no gradient flows to the features.
 void relu_grad_gradient(GradientContext& c) {
   c.set_input_grad(0, raw_ops::relu_grad(c.grad(0), c.input(1)));
-  c.set_input_grad(1, make_op("ZerosLike", c.input(1)));
+  c.set_input_grad(1, zeros_like(c.input(1)));
 }
 
 void relu6_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::relu6_grad(c.grad(0), c.output(0))); }
 
 void relu6_grad_gradient(GradientContext& c) {
   c.set_input_grad(0, raw_ops::relu6_grad(c.grad(0), c.input(1)));
-  c.set_input_grad(1, make_op("ZerosLike", c.input(1)));
+  c.set_input_grad(1, zeros_like(c.input(1)));
 }
 
 void leaky_relu_gradient(GradientContext& c) {
@@ -97,7 +98,7 @@ void leaky_relu_gradient(GradientContext& c) {
 
 void leaky_relu_grad_gradient(GradientContext& c) {
   c.set_input_grad(0, raw_ops::leaky_relu_grad(c.grad(0), c.input(1), {.alpha = c.attr<float>("alpha")}));
-  c.set_input_grad(1, make_op("ZerosLike", c.input(1)));
+  c.set_input_grad(1, zeros_like(c.input(1)));
 }
 
 void elu_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::elu_grad(c.grad(0), c.output(0))); }
@@ -106,7 +107,7 @@ void selu_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::selu_grad(
 // gradients * (outputs + constant) where outputs < 0: linear in both.
 Output grad_to_outputs(GradientContext& c) {
   const Output& outputs = c.input(1);
-  return select(make_op("Less", outputs, 0.0F), make_op("Mul", c.grad(0), c.input(0)), make_op("ZerosLike", outputs));
+  return select(make_op("Less", outputs, 0.0F), make_op("Mul", c.grad(0), c.input(0)), zeros_like(outputs));
 }
 
 void elu_grad_gradient(GradientContext& c) {

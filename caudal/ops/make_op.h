@@ -31,12 +31,4 @@ inline Output select(const Output& condition, const Output& x, const Output& y) 
 // x with a dimension of size 1 at `axis`.
 inline Output expand_dim(const Output& x, int axis) { return OpBuilder("ExpandDims", {}).input(x).input(axis).build(); }
 
-// The shape of x as an int32 vector: a constant where it is known.
-inline Output shape_of(const Output& x) {
-  if (const auto shape = x.shape().to_shape()) {
-    return Operand(std::vector<int>(shape->dims().begin(), shape->dims().end())).to_output(DType::kInt32);
-  }
-  return OpBuilder("Shape", {}).input(x).attr("out_type", DType::kInt32).build();
-}
-
 }  // namespace caudal::inline v0

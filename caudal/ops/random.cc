@@ -13,6 +13,7 @@
 #include "caudal/kernels/dispatch.h"
 #include "caudal/kernels/numeric.h"
 #include "caudal/ops/make_op.h"
+#include "caudal/ops/op_util.h"
 #include "caudal/ops/random_state.h"
 #include "caudal/tensor/random.h"
 
@@ -69,11 +70,6 @@ void multinomial_shape(ShapeContext& c) {
 
 // --- Kernels ---
 
-Shape shape_argument(const Tensor& shape) {
-  if (shape.rank() != 1) throw invalid_argument("shape must be a vector, not ", shape.describe());
-  return Shape(shape.to_int64s());
-}
-
 PhiloxRandom reserve(RunContext& c, std::int64_t outputs) {
   return c.state<RandomState>().philox().reserve_outputs(static_cast<std::uint64_t>(outputs),
                                                          kReservedSamplesPerOutput);
@@ -83,7 +79,7 @@ enum class Distribution { kUniform, kNormal, kTruncatedNormal };
 
 template <Distribution distribution>
 void run_random(RunContext& c) {
-  Tensor& out = c.allocate_output(0, shape_argument(c.input(0)));
+  Tensor& out = c.allocate_output(0, shape_from(c.input(0), "shape"));
   const PhiloxRandom generator = reserve(c, out.num_elements());
   kernels::dispatch(kernels::FloatTypes(), out.dtype(), "a random tensor", [&]<class T>() {
     if constexpr (distribution == Distribution::kUniform) {
@@ -102,7 +98,7 @@ void run_uniform_int(RunContext& c) {
   if (minval.rank() != 0 || maxval.rank() != 0) {
     throw invalid_argument("minval ", minval.describe(), " and maxval ", maxval.describe(), " must be scalars");
   }
-  Tensor& out = c.allocate_output(0, shape_argument(c.input(0)));
+  Tensor& out = c.allocate_output(0, shape_from(c.input(0), "shape"));
   if (out.num_elements() == 0) return;
   using Types = kernels::TypeList<std::int32_t, std::int64_t>;
   kernels::dispatch(Types(), out.dtype(), "a random integer tensor", [&]<class T>() {
