@@ -9,8 +9,10 @@
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/scope.h"
-#include "caudal/kernels/elementwise.h"
 #include "caudal/ops/constant.h"
+#include "caudal/ops/elementwise.h"
+#include "caudal/ops/elementwise_binary.h"
+#include "caudal/ops/elementwise_unary.h"
 #include "caudal/ops/make_op.h"
 
 namespace caudal::inline v0 {
@@ -21,58 +23,12 @@ using kernels::UnaryOp;
 
 // --- Kernels ---
 
-class UnaryKernel final : public Kernel {
- public:
-  explicit UnaryKernel(kernels::UnaryLoop loop) : loop_(loop) {}
-  void run(RunContext& c) const override {
-    const Tensor& x = c.input(0);
-    const auto size = static_cast<int64_t>(dtype_size(x.dtype()));
-    const int64_t n = x.num_elements();
-    const void* in = x.raw();
-    kernels::run_unary(c.pool(), loop_, in, size, c.allocate_output(0, x.shape()).raw(), size, n);
-  }
-
- private:
-  kernels::UnaryLoop loop_;
-};
-
-class GradKernel final : public Kernel {
- public:
-  explicit GradKernel(kernels::BinaryLoop loop) : loop_(loop) {}
-  void run(RunContext& c) const override {
-    const Tensor& gradients = c.input(0);
-    const Tensor& features = c.input(1);
-    if (!(gradients.shape() == features.shape())) {
-      throw invalid_argument("gradients ", gradients.describe(), " and features ", features.describe(),
-                             " must have one shape");
-    }
-    Tensor& out = c.allocate_output(0, gradients.shape());
-    const int64_t n[] = {out.num_elements()};
-    // Floating-point loops have no faults to report.
-    (void)kernels::broadcast_binary(c.pool(), loop_, gradients.raw(), n, features.raw(), n, out.raw(), n);
-  }
-
- private:
-  kernels::BinaryLoop loop_;
-};
-
-double slope(PrepareContext& c) { return find_attr(c.node().attrs, "alpha") ? c.attr<float>("alpha") : 0.0; }
-
-template <UnaryOp op>
-std::unique_ptr<Kernel> prepare_unary(PrepareContext& c) {
-  const auto loop = kernels::find_unary(op, c.input_type(0), slope(c));
-  if (!loop) throw unimplemented("no kernel for ", c.input_type(0), " on CPU");
-  c.allow_in_place(0, 0);
-  return std::make_unique<UnaryKernel>(loop);
+std::unique_ptr<Kernel> prepare_leaky_relu(PrepareContext& c) {
+  return make_unary_kernel(c, UnaryOp::kLeakyRelu, c.attr<float>("alpha"));
 }
 
-template <BinaryOp op>
-std::unique_ptr<Kernel> prepare_grad(PrepareContext& c) {
-  const auto loop = kernels::find_binary(op, c.input_type(0), slope(c));
-  if (!loop) throw unimplemented("no kernel for ", c.input_type(0), " on CPU");
-  c.allow_in_place(0, 0);
-  c.allow_in_place(1, 0);
-  return std::make_unique<GradKernel>(loop);
+std::unique_ptr<Kernel> prepare_leaky_relu_grad(PrepareContext& c) {
+  return make_same_shape_kernel(c, BinaryOp::kLeakyReluGrad, c.attr<float>("alpha"));
 }
 
 // --- Gradients ---
@@ -107,7 +63,7 @@ void selu_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::selu_grad(
 // gradients * (outputs + constant) where outputs < 0: linear in both.
 Output grad_to_outputs(GradientContext& c) {
   const Output& outputs = c.input(1);
-  return select(make_op("Less", outputs, 0.0F), make_op("Mul", c.grad(0), c.input(0)), zeros_like(outputs));
+  return select(less(outputs, 0), c.grad(0) * c.input(0), zeros_like(outputs));
 }
 
 void elu_grad_gradient(GradientContext& c) {
@@ -120,17 +76,13 @@ void selu_grad_gradient(GradientContext& c) {
   c.set_input_grad(1, grad_to_outputs(c));
 }
 
-void softplus_gradient(GradientContext& c) {
-  c.set_input_grad(0, make_op("Mul", c.grad(0), make_op("Sigmoid", c.input(0))));
-}
+void softplus_gradient(GradientContext& c) { c.set_input_grad(0, c.grad(0) * sigmoid(c.input(0))); }
 
 // sigmoid'(x) = 1 / (exp(-x) + 2 + exp(x)).
 void softplus_grad_gradient(GradientContext& c) {
   const Output& x = c.input(1);
-  const Output positive = make_op("AddV2", make_op("Exp", make_op("Neg", x)), 2.0F);
-  const Output denominator = make_op("AddV2", positive, make_op("Exp", x));
   c.set_input_grad(0, raw_ops::softplus_grad(c.grad(0), x));
-  c.set_input_grad(1, make_op("RealDiv", make_op("Mul", c.grad(0), c.input(0)), denominator));
+  c.set_input_grad(1, c.grad(0) * c.input(0) / (exp(-x) + 2 + exp(x)));
 }
 
 void softsign_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::softsign_grad(c.grad(0), c.input(0))); }
@@ -153,7 +105,7 @@ CAUDAL_REGISTER_OP({.name = "ReluGrad",
                     .attrs = "T: realnumbertype",
                     .shape = merged_inputs_shape,
                     .gradient = relu_grad_gradient,
-                    .cpu = prepare_grad<BinaryOp::kReluGrad>});
+                    .cpu = prepare_same_shape<BinaryOp::kReluGrad>});
 CAUDAL_REGISTER_OP({.name = "Relu6",
                     .inputs = "features: T",
                     .outputs = "activations: T",
@@ -167,21 +119,21 @@ CAUDAL_REGISTER_OP({.name = "Relu6Grad",
                     .attrs = "T: realnumbertype",
                     .shape = merged_inputs_shape,
                     .gradient = relu6_grad_gradient,
-                    .cpu = prepare_grad<BinaryOp::kRelu6Grad>});
+                    .cpu = prepare_same_shape<BinaryOp::kRelu6Grad>});
 CAUDAL_REGISTER_OP({.name = "LeakyRelu",
                     .inputs = "features: T",
                     .outputs = "activations: T",
                     .attrs = "alpha: float = 0.2; T: {half, bfloat16, float, double} = DT_FLOAT",
                     .shape = unchanged_shape,
                     .gradient = leaky_relu_gradient,
-                    .cpu = prepare_unary<UnaryOp::kLeakyRelu>});
+                    .cpu = prepare_leaky_relu});
 CAUDAL_REGISTER_OP({.name = "LeakyReluGrad",
                     .inputs = "gradients: T; features: T",
                     .outputs = "backprops: T",
                     .attrs = "alpha: float = 0.2; T: {half, bfloat16, float, double} = DT_FLOAT",
                     .shape = merged_inputs_shape,
                     .gradient = leaky_relu_grad_gradient,
-                    .cpu = prepare_grad<BinaryOp::kLeakyReluGrad>});
+                    .cpu = prepare_leaky_relu_grad});
 CAUDAL_REGISTER_OP({.name = "Elu",
                     .inputs = "features: T",
                     .outputs = "activations: T",
@@ -195,7 +147,7 @@ CAUDAL_REGISTER_OP({.name = "EluGrad",
                     .attrs = "T: {half, bfloat16, float, double}",
                     .shape = merged_inputs_shape,
                     .gradient = elu_grad_gradient,
-                    .cpu = prepare_grad<BinaryOp::kEluGrad>});
+                    .cpu = prepare_same_shape<BinaryOp::kEluGrad>});
 CAUDAL_REGISTER_OP({.name = "Selu",
                     .inputs = "features: T",
                     .outputs = "activations: T",
@@ -209,7 +161,7 @@ CAUDAL_REGISTER_OP({.name = "SeluGrad",
                     .attrs = "T: {half, bfloat16, float, double}",
                     .shape = merged_inputs_shape,
                     .gradient = selu_grad_gradient,
-                    .cpu = prepare_grad<BinaryOp::kSeluGrad>});
+                    .cpu = prepare_same_shape<BinaryOp::kSeluGrad>});
 CAUDAL_REGISTER_OP({.name = "Softplus",
                     .inputs = "features: T",
                     .outputs = "activations: T",
@@ -223,7 +175,7 @@ CAUDAL_REGISTER_OP({.name = "SoftplusGrad",
                     .attrs = "T: {half, bfloat16, float, double}",
                     .shape = merged_inputs_shape,
                     .gradient = softplus_grad_gradient,
-                    .cpu = prepare_grad<BinaryOp::kSoftplusGrad>});
+                    .cpu = prepare_same_shape<BinaryOp::kSoftplusGrad>});
 CAUDAL_REGISTER_OP({.name = "Softsign",
                     .inputs = "features: T",
                     .outputs = "activations: T",
@@ -237,7 +189,7 @@ CAUDAL_REGISTER_OP({.name = "SoftsignGrad",
                     .attrs = "T: {half, bfloat16, float, double}",
                     .shape = merged_inputs_shape,
                     .gradient = no_gradient,
-                    .cpu = prepare_grad<BinaryOp::kSoftsignGrad>});
+                    .cpu = prepare_same_shape<BinaryOp::kSoftsignGrad>});
 
 // --- Public functions ---
 
@@ -262,8 +214,6 @@ Output elu(const Operand& features, const OpOptions& options) { return unary("El
 Output selu(const Operand& features, const OpOptions& options) { return unary("Selu", features, options); }
 Output softplus(const Operand& features, const OpOptions& options) { return unary("Softplus", features, options); }
 Output softsign(const Operand& features, const OpOptions& options) { return unary("Softsign", features, options); }
-Output sigmoid(const Operand& x, const OpOptions& options) { return unary("Sigmoid", x, options); }
-Output tanh(const Operand& x, const OpOptions& options) { return unary("Tanh", x, options); }
 
 Output leaky_relu(const Operand& features, const LeakyReluOptions& options) {
   return OpBuilder("LeakyRelu", {.name = options.name, .where = options.where})
@@ -276,7 +226,7 @@ Output swish(const Operand& features, const SwishOptions& options) {
   const LocationScope where(options.where);
   const NameScope scope(options.name.empty() ? "swish" : options.name);
   const Output x = features.to_output(DType::kFloat);
-  return make_op("Mul", x, make_op("Sigmoid", make_op("Mul", options.beta, x)), scope.prefix());
+  return multiply(x, caudal::sigmoid(options.beta * x), {.name = scope.prefix()});
 }
 
 Output silu(const Operand& features, const SwishOptions& options) { return swish(features, options); }
@@ -285,23 +235,16 @@ Output gelu(const Operand& features, const GeluOptions& options) {
   const LocationScope where(options.where);
   const NameScope scope(options.name.empty() ? "Gelu" : options.name);
   const Output x = features.to_output(DType::kFloat);
-  const Output half_x = make_op("Mul", 0.5F, x);
-  Output curve;
-  if (options.approximate) {
-    const Output cubic = make_op("Mul", 0.044715F, make_op("Pow", x, 3.0F));
-    const double scale = std::sqrt(2.0 * std::numbers::inv_pi);
-    curve = make_op("Tanh", make_op("Mul", scale, make_op("AddV2", x, cubic)));
-  } else {
-    curve = make_op("Erf", make_op("RealDiv", x, std::numbers::sqrt2));
-  }
-  return make_op("Mul", half_x, make_op("AddV2", 1.0F, curve), scope.prefix());
+  const Output curve = options.approximate ? caudal::tanh(std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * pow(x, 3)))
+                                           : erf(x / std::numbers::sqrt2);
+  return multiply(0.5 * x, 1 + curve, {.name = scope.prefix()});
 }
 
 Output crelu(const Operand& features, const CreluOptions& options) {
   const LocationScope where(options.where);
   const NameScope scope(options.name.empty() ? "CRelu" : options.name);
   const Output x = features.to_output(DType::kFloat);
-  const Output both = OpBuilder("ConcatV2", {}).inputs({x, make_op("Neg", x)}).input(options.axis).build();
+  const Output both = OpBuilder("ConcatV2", {}).inputs({x, -x}).input(options.axis).build();
   return relu(both, {.name = scope.prefix()});
 }
 

@@ -1,6 +1,7 @@
 // Activation functions: elementwise, features and results of one shape and type.
 //
-// Gradients are differentiable again. NaN passes through. Thread safety: as building a graph.
+// nn::sigmoid and nn::tanh are in elementwise_unary.h. Gradients are differentiable again. NaN passes through. Thread
+// safety: as building a graph.
 #pragma once
 
 #include <source_location>
@@ -32,11 +33,6 @@ CAUDAL_API Output selu(const Operand& features, const OpOptions& options = {});
 CAUDAL_API Output softplus(const Operand& features, const OpOptions& options = {});
 // x / (1 + |x|). Floating types.
 CAUDAL_API Output softsign(const Operand& features, const OpOptions& options = {});
-// 1 / (1 + exp(-x)). Floating and complex types.
-CAUDAL_API Output sigmoid(const Operand& x, const OpOptions& options = {});
-// The hyperbolic tangent. Floating and complex types.
-CAUDAL_API Output tanh(const Operand& x, const OpOptions& options = {});
-
 struct SwishOptions {
   Operand beta = 1.0F;
   std::string name = {};

@@ -1,22 +1,11 @@
-// Nodes that gradients and compositions are made of, by op name, so that families need not know each other's headers.
+// Nodes of other families that gradients and compositions are made of.
 #pragma once
 
-#include <initializer_list>
-#include <string>
-#include <string_view>
+#include <vector>
 
 #include "caudal/graph/builder.h"
 
 namespace caudal::inline v0 {
-
-// A node whose attributes all follow from its inputs; its first output. Bare numbers take the operands' common type.
-inline Output make_op(std::string_view op, const Operand& x, std::string name = {}) {
-  return OpBuilder(op, {.name = std::move(name)}).input(x).build();
-}
-inline Output make_op(std::string_view op, const Operand& x, const Operand& y, std::string name = {}) {
-  const DType dtype = common_dtype({&x, &y});
-  return OpBuilder(op, {.name = std::move(name)}).input(x, dtype).input(y, dtype).build();
-}
 
 // The sum over the last dimension, which stays with size 1.
 inline Output sum_last(const Output& x) {
@@ -30,5 +19,15 @@ inline Output select(const Output& condition, const Output& x, const Output& y) 
 
 // x with a dimension of size 1 at `axis`.
 inline Output expand_dim(const Output& x, int axis) { return OpBuilder("ExpandDims", {}).input(x).input(axis).build(); }
+
+// x of another type.
+inline Output cast_to(const Output& x, DType dtype) {
+  return x.dtype() == dtype ? x : OpBuilder("Cast", {}).input(x).attr("DstT", dtype).build();
+}
+
+// x under another shape; one size may be -1.
+inline Output reshape_to(const Output& x, const Operand& shape) {
+  return OpBuilder("Reshape", {}).input(x).input(shape).build();
+}
 
 }  // namespace caudal::inline v0

@@ -12,7 +12,7 @@
 #include "caudal/graph/scope.h"
 #include "caudal/kernels/dispatch.h"
 #include "caudal/kernels/numeric.h"
-#include "caudal/ops/make_op.h"
+#include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/random_state.h"
 #include "caudal/tensor/random.h"
@@ -254,15 +254,16 @@ CAUDAL_REGISTER_OP({.name = "RandomShuffle",
                     .gradient = not_differentiable,
                     .cpu = kernel_of<run_shuffle>,
                     .state = make_random_state});
-CAUDAL_REGISTER_OP({.name = "Multinomial",
-                    .inputs = "logits: T; num_samples: int32",
-                    .outputs = "output: output_dtype",
-                    .attrs = "seed: int = 0; seed2: int = 0; T: realnumbertype; output_dtype: {int32, int64} = DT_INT64",
-                    .stateful = true,
-                    .shape = multinomial_shape,
-                    .gradient = not_differentiable,
-                    .cpu = kernel_of<run_multinomial>,
-                    .state = make_random_state});
+CAUDAL_REGISTER_OP(
+    {.name = "Multinomial",
+     .inputs = "logits: T; num_samples: int32",
+     .outputs = "output: output_dtype",
+     .attrs = "seed: int = 0; seed2: int = 0; T: realnumbertype; output_dtype: {int32, int64} = DT_INT64",
+     .stateful = true,
+     .shape = multinomial_shape,
+     .gradient = not_differentiable,
+     .cpu = kernel_of<run_multinomial>,
+     .state = make_random_state});
 
 // --- Public functions ---
 
@@ -304,7 +305,7 @@ Output scaled_normal(std::string_view op, std::string_view name, const Operand& 
   const Output mean = options.mean.to_output(options.dtype);
   const Output stddev = options.stddev.to_output(options.dtype);
   const Output normal = random_op(op, shape, options.seed).attr("dtype", options.dtype).build();
-  return make_op("AddV2", make_op("Mul", normal, stddev), mean, scope.prefix());
+  return add(normal * stddev, mean, {.name = scope.prefix()});
 }
 
 }  // namespace
@@ -328,7 +329,7 @@ Output random_uniform(const Operand& shape, const RandomUniformOptions& options)
   if (!options.minval && !options.maxval) return uniform;
   const Output low = minval.to_output(options.dtype);
   const Output high = options.maxval.value_or(Operand(1)).to_output(options.dtype);
-  return make_op("AddV2", make_op("Mul", uniform, make_op("Sub", high, low)), low, scope.prefix());
+  return add(uniform * (high - low), low, {.name = scope.prefix()});
 }
 
 Output random_normal(const Operand& shape, const RandomNormalOptions& options) {

@@ -1,6 +1,7 @@
 // Vectors that a real TensorFlow 2.21 computed: testdata/ops/<family>.jsonl, one call of an op per line.
 //
-//   {"op", "id", "attrs", "in": [tensor or list of tensors], "out": [tensor] or "error": {"code"}, "grad", "out_second_run"}
+//   {"op", "id", "attrs", "in": [tensor or list of tensors], "out": [tensor] or "error": {"code"}, "grad",
+//   "out_second_run"}
 //
 // A tensor is {"t": type, "s": shape, "v": values, "fill"}. `grad` holds, per input, d/d(input) of the sum over all
 // floating outputs of sum(w * y), with w[k] = ((7k + 3) mod 11 - 5) / 4; null where there is none.
