@@ -235,8 +235,9 @@ Output gelu(const Operand& features, const GeluOptions& options) {
   const LocationScope where(options.where);
   const NameScope scope(options.name.empty() ? "Gelu" : options.name);
   const Output x = features.to_output(DType::kFloat);
-  const Output curve = options.approximate ? caudal::tanh(std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * pow(x, 3)))
-                                           : erf(x / std::numbers::sqrt2);
+  const Output curve = options.approximate
+                           ? caudal::tanh(std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * pow(x, 3)))
+                           : erf(x / std::numbers::sqrt2);
   return multiply(0.5 * x, 1 + curve, {.name = scope.prefix()});
 }
 

@@ -123,11 +123,6 @@ void broadcast_to_shape(ShapeContext& c) {
   }
 }
 
-void broadcast_args_shape(ShapeContext& c) {
-  const std::int64_t a = c.with_rank(0, 1)[0], b = c.with_rank(1, 1)[0];
-  c.set_output(0, PartialShape{a < 0 || b < 0 ? -1 : std::max(a, b)});
-}
-
 void ensure_shape_shape(ShapeContext& c) {
   const auto& shape = c.attr<PartialShape>("shape");
   const auto merged = c.input(0).merge(shape);
@@ -254,24 +249,6 @@ void run_broadcast_to(RunContext& c) {
   strided_copy(c.pool(), x.dtype(), shape.dims(), x.raw(), from, y.raw(), shape.strides());
 }
 
-void run_broadcast_args(RunContext& c) {
-  for (int i = 0; i < 2; ++i) {
-    if (c.input(i).rank() != 1) throw invalid_argument("s", i, " must be a vector, not ", c.input(i).describe());
-  }
-  const auto a = c.input(0).to_int64s(), b = c.input(1).to_int64s();
-  const auto rank = std::max(a.size(), b.size());
-  std::vector<std::int64_t> result(rank);
-  for (std::size_t i = 1; i <= rank; ++i) {
-    const std::int64_t x = i <= a.size() ? a[a.size() - i] : 1;
-    const std::int64_t y = i <= b.size() ? b[b.size() - i] : 1;
-    if (x != y && x != 1 && y != 1) {
-      throw invalid_argument("shapes ", c.input(0), " and ", c.input(1), " cannot be broadcast together");
-    }
-    result[rank - i] = x == 1 ? y : x;
-  }
-  put_integers(c, 0, {static_cast<std::int64_t>(rank)}, result);
-}
-
 // Gradients.
 
 // Of all that only change the shape.
@@ -344,13 +321,6 @@ CAUDAL_REGISTER_OP({.name = "BroadcastTo",
                     .shape = broadcast_to_shape,
                     .gradient = broadcast_to_gradient,
                     .cpu = kernel_of<run_broadcast_to>});
-CAUDAL_REGISTER_OP({.name = "BroadcastArgs",
-                    .inputs = "s0: T; s1: T",
-                    .outputs = "r0: T",
-                    .attrs = "T: {int32, int64} = DT_INT32",
-                    .shape = broadcast_args_shape,
-                    .gradient = not_differentiable,
-                    .cpu = kernel_of<run_broadcast_args>});
 CAUDAL_REGISTER_OP({.name = "EnsureShape",
                     .inputs = "input: T",
                     .outputs = "output: T",
@@ -396,10 +366,6 @@ Output squeeze(const Operand& input, const std::vector<std::int64_t>& axis, cons
 
 Output broadcast_to(const Operand& input, const Operand& shape, const OpOptions& options) {
   return OpBuilder("BroadcastTo", options).input(input).input(shape, DType::kInt32).build();
-}
-
-Output broadcast_dynamic_shape(const Operand& shape_x, const Operand& shape_y, const OpOptions& options) {
-  return OpBuilder("BroadcastArgs", options).input(shape_x, DType::kInt32).input(shape_y, DType::kInt32).build();
 }
 
 Output ensure_shape(const Operand& input, const PartialShape& shape, const OpOptions& options) {

@@ -37,9 +37,6 @@ CAUDAL_API Output squeeze(const Operand& input, const std::vector<std::int64_t>&
                           const OpOptions& options = {});
 // `input` repeated to `shape` by numpy's rule. INVALID_ARGUMENT if it does not fit.
 CAUDAL_API Output broadcast_to(const Operand& input, const Operand& shape, const OpOptions& options = {});
-// The broadcast of two shapes that are known at run time (vectors of int32 or int64).
-CAUDAL_API Output broadcast_dynamic_shape(const Operand& shape_x, const Operand& shape_y,
-                                          const OpOptions& options = {});
 // `input`, of which more is known. Run time error: INVALID_ARGUMENT unless its shape fits `shape`.
 CAUDAL_API Output ensure_shape(const Operand& input, const PartialShape& shape, const OpOptions& options = {});
 
