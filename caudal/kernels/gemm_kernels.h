@@ -23,18 +23,29 @@ struct Strided {
   int64_t row = 0, col = 1;
 };
 
+// The inner dimension in pieces: piece s is the `length` elements of A at distance offsets[s], one a.col apart. A
+// matrix has one piece; the patch of a convolution has one per row of the filter.
+struct Pieces {
+  int64_t count = 1, length = 0;
+  const int64_t* offsets = nullptr;
+};
+
 template <class T>
 struct GemmKernels {
   int mr = 0, nr = 0;  // rows and columns of a register tile
-  // Longest stretch of k for which sums stay in registers.
+  int width = 0;       // elements of a vector
+  // Longest stretch of k for which a packed panel stays in the first caches.
   int64_t kc = 512;
   // Copies b[k, n <= nr] to panel[k][nr], padded with zeros.
   void (*pack)(int64_t k, int64_t n, Strided<T> b, T* panel) = nullptr;
-  // C[rows, n <= nr] = tail(A[rows, k] * panel).
-  void (*block)(int64_t rows, int64_t n, int64_t k, Strided<T> a, const T* panel, T* c, int64_t ldc,
-                const TileTail<T>& tail) = nullptr;
+  // C[rows, n <= nr] = tail(A[rows, pieces] * B), where B has a row of n elements, readable to the next full vector,
+  // every b_stride elements.
+  void (*block)(int64_t rows, int64_t n, const Pieces& pieces, Strided<T> a, const T* b, int64_t b_stride, T* c,
+                int64_t ldc, const TileTail<T>& tail) = nullptr;
   // C[n] = tail(a[k] * B[k, n]) with B in place; a has stride a.col.
   void (*row)(int64_t n, int64_t k, Strided<T> a, Strided<T> b, T* c, const TileTail<T>& tail) = nullptr;
+  // to[r * to_stride + i] += from[r * from_stride + i] for r < rows, i < n.
+  void (*add_rows)(int64_t rows, int64_t n, const T* from, int64_t from_stride, T* to, int64_t to_stride) = nullptr;
 };
 
 // Null for kPlain.
@@ -75,8 +86,8 @@ void multiply_panel(const GemmKernels<T>& kernels, int64_t rows, int64_t n, int6
     const int64_t begin = k * block / blocks, end = k * (block + 1) / blocks;
     TileTail<T> part{tail.alpha, block == 0 ? tail.beta : T{1}, nullptr, false};
     if (block == blocks - 1) part.bias = tail.bias, part.relu = tail.relu;
-    kernels.block(rows, n, end - begin, {a.data + begin * a.col, a.row, a.col}, panel + begin * kernels.nr, c, ldc,
-                  part);
+    const int64_t offset = begin * a.col;
+    kernels.block(rows, n, {1, end - begin, &offset}, a, panel + begin * kernels.nr, kernels.nr, c, ldc, part);
   }
 }
 

@@ -42,7 +42,7 @@ inline __attribute__((always_inline)) void store_tile(Reg<V> sum, typename V::T*
 
 // R rows by C vectors of C. Rows of A are reached from every third one, which saves address registers.
 template <class V, int R, int C>
-void tile(int64_t n, int64_t k, Strided<typename V::T> a, const typename V::T* panel, int64_t panel_stride,
+void tile(int64_t n, const Pieces& pieces, Strided<typename V::T> a, const typename V::T* panel, int64_t panel_stride,
           typename V::T* c, int64_t ldc, const TileTail<typename V::T>& tail) {
   using T = typename V::T;
   constexpr int kGroups = (R + 2) / 3;
@@ -52,34 +52,37 @@ void tile(int64_t n, int64_t k, Strided<typename V::T> a, const typename V::T* p
 #pragma GCC unroll 2
     for (int j = 0; j < C; ++j) acc[i][j] = V::zero();
   }
-  const T* rows[kGroups];
+  const int64_t row = a.row, length = pieces.length;
+  for (int64_t piece = 0; piece < pieces.count; ++piece) {
+    const T* rows[kGroups];
 #pragma GCC unroll 8
-  for (int g = 0; g < kGroups; ++g) rows[g] = a.data + 3 * g * a.row;
-  const int64_t row = a.row;
-  for (int64_t p = 0; p < k; ++p) {
-    Reg<V> b[C];
+    for (int g = 0; g < kGroups; ++g) rows[g] = a.data + pieces.offsets[piece] + 3 * g * row;
+    for (int64_t p = 0; p < length; ++p) {
+      Reg<V> b[C];
 #pragma GCC unroll 2
-    for (int j = 0; j < C; ++j) b[j] = V::load(panel + j * V::kWidth);
+      for (int j = 0; j < C; ++j) b[j] = V::load(panel + j * V::kWidth);
 #pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) {
-      const Reg<V> value = V::broadcast(rows[i / 3] + (i % 3) * row);
+      for (int i = 0; i < R; ++i) {
+        const Reg<V> value = V::broadcast(rows[i / 3] + (i % 3) * row);
 #pragma GCC unroll 2
-      for (int j = 0; j < C; ++j) acc[i][j] = V::fma(value, b[j], acc[i][j]);
-    }
+        for (int j = 0; j < C; ++j) acc[i][j] = V::fma(value, b[j], acc[i][j]);
+      }
 #pragma GCC unroll 8
-    for (int g = 0; g < kGroups; ++g) rows[g] += a.col;
-    panel += panel_stride;
+      for (int g = 0; g < kGroups; ++g) rows[g] += a.col;
+      panel += panel_stride;
+    }
   }
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
 #pragma GCC unroll 2
-    for (int j = 0; j < C; ++j)
+    for (int j = 0; j < C; ++j) {
       store_tile<V>(acc[i][j], c + i * ldc + j * V::kWidth, n - j * V::kWidth, j * V::kWidth, tail);
+    }
   }
 }
 
 template <class V>
-using TileFn = void (*)(int64_t, int64_t, Strided<typename V::T>, const typename V::T*, int64_t, typename V::T*,
+using TileFn = void (*)(int64_t, const Pieces&, Strided<typename V::T>, const typename V::T*, int64_t, typename V::T*,
                         int64_t, const TileTail<typename V::T>&);
 
 template <class V, int C, int... I>
@@ -90,15 +93,26 @@ TileFn<V> pick_tile(int rows, std::integer_sequence<int, I...>) {
 
 // Rows are cut into tiles of nearly equal height: 50 rows are 13 + 13 + 12 + 12, not 14 + 14 + 14 + 8.
 template <class V, int kRows>
-void block(int64_t rows, int64_t n, int64_t k, Strided<typename V::T> a, const typename V::T* panel, typename V::T* c,
-           int64_t ldc, const TileTail<typename V::T>& tail) {
+void block(int64_t rows, int64_t n, const Pieces& pieces, Strided<typename V::T> a, const typename V::T* b,
+           int64_t b_stride, typename V::T* c, int64_t ldc, const TileTail<typename V::T>& tail) {
   const int64_t tiles = (rows + kRows - 1) / kRows;
   for (int64_t t = 0; t < tiles; ++t) {
     const int64_t begin = rows * t / tiles, end = rows * (t + 1) / tiles;
     const auto sequence = std::make_integer_sequence<int, kRows>{};
     const int height = static_cast<int>(end - begin);
     const TileFn<V> fn = n > V::kWidth ? pick_tile<V, 2>(height, sequence) : pick_tile<V, 1>(height, sequence);
-    fn(n, k, {a.data + begin * a.row, a.row, a.col}, panel, 2 * V::kWidth, c + begin * ldc, ldc, tail);
+    fn(n, pieces, {a.data + begin * a.row, a.row, a.col}, b, b_stride, c + begin * ldc, ldc, tail);
+  }
+}
+
+template <class V>
+void add_rows(int64_t rows, int64_t n, const typename V::T* from, int64_t from_stride, typename V::T* to,
+              int64_t to_stride) {
+  const int64_t full = n / V::kWidth * V::kWidth;
+  const auto mask = V::mask(static_cast<int>(n - full));
+  for (int64_t r = 0; r < rows; ++r, from += from_stride, to += to_stride) {
+    for (int64_t i = 0; i < full; i += V::kWidth) V::store(to + i, V::add(V::load(to + i), V::load(from + i)));
+    if (full < n) V::store_n(to + full, V::add(V::load_n(to + full, mask), V::load_n(from + full, mask)), mask);
   }
 }
 
@@ -204,7 +218,7 @@ void row_product(int64_t n, int64_t k, Strided<typename V::T> a, Strided<typenam
 
 template <class V, int kRows>
 constexpr GemmKernels<typename V::T> make_kernels() {
-  return {kRows, 2 * V::kWidth, 512, pack<V>, block<V, kRows>, row_product<V>};
+  return {kRows, 2 * V::kWidth, V::kWidth, 512, pack<V>, block<V, kRows>, row_product<V>, add_rows<V>};
 }
 
 }  // namespace

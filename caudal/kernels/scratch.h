@@ -7,7 +7,7 @@
 namespace caudal::inline v0::kernels {
 
 // Each user inside one call chain has its own slot.
-enum class ScratchSlot { kPackedB, kSlab, kProduct, kConvert, kCount };
+enum class ScratchSlot { kPackedB, kSlab, kProduct, kPartial, kConvert, kCount };
 
 // At least `bytes` bytes, aligned to 64, of the calling thread; the content is unspecified. Valid until the same thread
 // asks for the same slot again. REQUIRES: the caller starts no parallel loop whose chunks use the slot while it holds
