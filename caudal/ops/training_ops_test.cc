@@ -1,0 +1,315 @@
+#include "caudal/ops/training_ops.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <variant>
+
+#include "caudal/graph/scope.h"
+#include "caudal/ops/constant.h"
+#include "caudal/runtime/session.h"
+#include "tests/harness/op_samples.h"
+
+namespace caudal {
+namespace {
+
+using Numbers = std::vector<double>;
+
+Code code_of(const std::function<void()>& call, std::string* message = nullptr) {
+  try {
+    call();
+  } catch (const Error& error) {
+    if (message != nullptr) *message = error.what();
+    return error.code();
+  }
+  return Code::kOk;
+}
+
+// Three steps from var = [1, 2, -3] with the gradients [0.5, -1, 2 + k]; of the sparse ones for the rows [2, 0, 2].
+// Expected: the variable and its slots afterwards, by TensorFlow 2.21.
+struct Trajectory {
+  std::string name;
+  std::vector<double> slots;  // start values
+  std::function<Operation(const Variable& v, const std::vector<Variable>& s, const Output& grad, const Output& power1,
+                          const Output& power2)>
+      update;
+  std::vector<Numbers> expected;
+};
+
+const std::vector<int> kRows = {2, 0, 2};
+
+std::vector<Trajectory> trajectories() {
+  using raw_ops::ApplyAdagradOptions;
+  using raw_ops::ApplyNesterovOptions;
+  using Slots = std::vector<Variable>;
+  const auto momentum = [](bool nesterov) {
+    return [=](const Variable& v, const Slots& s, const Output& g, const Output&, const Output&) {
+      return raw_ops::apply_momentum(v, s[0], .1, g, .9, {.use_nesterov = nesterov});
+    };
+  };
+  const auto adam = [](bool nesterov) {
+    return [=](const Variable& v, const Slots& s, const Output& g, const Output& p1, const Output& p2) {
+      return raw_ops::apply_adam(v, s[0], s[1], p1, p2, .1, .9, .999, 1e-8, g, {.use_nesterov = nesterov});
+    };
+  };
+  const auto adagrad = [](bool update_slots) {
+    return [=](const Variable& v, const Slots& s, const Output& g, const Output&, const Output&) {
+      return raw_ops::apply_adagrad(v, s[0], .1, g, {.update_slots = update_slots});
+    };
+  };
+  const auto adagrad_v2 = [](bool update_slots) {
+    return [=](const Variable& v, const Slots& s, const Output& g, const Output&, const Output&) {
+      return raw_ops::apply_adagrad_v2(v, s[0], .1, .1, g, {.update_slots = update_slots});
+    };
+  };
+  const auto sparse_momentum = [](bool nesterov) {
+    return [=](const Variable& v, const Slots& s, const Output& g, const Output&, const Output&) {
+      return raw_ops::sparse_apply_momentum(v, s[0], .1, g, kRows, .9, {.use_nesterov = nesterov});
+    };
+  };
+  return {
+      {"GradientDescent",
+       {},
+       [](const Variable& v, const Slots&, const Output& g, const Output&, const Output&) {
+         return raw_ops::apply_gradient_descent(v, .1, g);
+       },
+       {{0.8499999642372131, 2.299999713897705, -3.9000000953674316}}},
+      {"Momentum",
+       {0},
+       momentum(false),
+       {{0.7195000052452087, 2.560999870300293, -4.51200008392334},
+        {1.3550000190734863, -2.7100000381469727, 8.319999694824219}}},
+      {"Nesterov",
+       {0},
+       momentum(true),
+       {{0.5975499749183655, 2.8048999309539795, -5.260799884796143},
+        {1.3550000190734863, -2.7100000381469727, 8.319999694824219}}},
+      {"Adam",
+       {0, 0},
+       adam(false),
+       {{0.6999985575675964, 2.300001382827759, -3.297806978225708},
+        {0.13550002872943878, -0.27100005745887756, 0.832000195980072},
+        {0.0007492406293749809, 0.0029969625174999237, 0.028982631862163544}}},
+      {"AdamNesterov",
+       {0, 0},
+       adam(true),
+       {{0.5404661893844604, 2.45953369140625, -3.477416515350342},
+        {0.13550002872943878, -0.27100005745887756, 0.832000195980072},
+        {0.0007492406293749809, 0.0029969625174999237, 0.028982631862163544}}},
+      {"RMSProp",
+       {1, 0},
+       [](const Variable& v, const Slots& s, const Output& g, const Output&, const Output&) {
+         return raw_ops::apply_rmsprop(v, s[0], s[1], .1, .9, .9, 1e-10, g);
+       },
+       {{0.7005078196525574, 2.560999870300293, -4.086491107940674},
+        {0.7967499494552612, 1.0, 3.463000535964966},
+        {0.14672093093395233, -0.2709999978542328, 0.5446944832801819}}},
+      {"CenteredRMSProp",
+       {0, 1, 0},
+       [](const Variable& v, const Slots& s, const Output& g, const Output&, const Output&) {
+         return raw_ops::apply_centered_rmsprop(v, s[0], s[1], s[2], .1, .9, .9, 1e-10, g);
+       },
+       {{0.6991161108016968, 2.5697779655456543, -4.1434102058410645},
+        {0.13550002872943878, -0.27100005745887756, 0.832000195980072},
+        {0.7967499494552612, 1.0, 3.463000535964966},
+        {0.1476925015449524, -0.276965469121933, 0.5836923718452454}}},
+      {"Adagrad",
+       {.1},
+       adagrad(true),
+       {{0.7967022061347961, 2.221148729324341, -3.255810260772705},
+        {0.8500000238418579, 3.0999999046325684, 29.100000381469727}}},
+      {"AdagradKeepingSlots",
+       {.1},
+       adagrad(false),
+       {{0.5256583094596863, 2.948683023452759, -5.846050262451172}, {.1, .1, .1}}},
+      {"AdagradV2",
+       {.1},
+       adagrad_v2(true),
+       {{0.821609616279602, 2.2053425312042236, -3.2475838661193848},
+        {0.8500000238418579, 3.0999999046325684, 29.100000381469727}}},
+      {"AdagradV2KeepingSlots",
+       {.1},
+       adagrad_v2(false),
+       {{0.6396203637123108, 2.7207589149475098, -5.162277698516846}, {.1, .1, .1}}},
+      {"SparseMomentum",
+       {0},
+       sparse_momentum(false),
+       {{1.5609999895095825, 2.0, -5.533249378204346}, {-2.7100000381469727, 0.0, 8.851944923400879}}},
+      {"SparseNesterov",
+       {0},
+       sparse_momentum(true),
+       {{1.804900050163269, 2.0, -6.329924583435059}, {-2.7100000381469727, 0.0, 8.851944923400879}}},
+      {"SparseRMSProp",
+       {1, 0},
+       [](const Variable& v, const Slots& s, const Output& g, const Output&, const Output&) {
+         return raw_ops::sparse_apply_rmsprop(v, s[0], s[1], .1, .9, .9, 1e-10, g, kRows);
+       },
+       {{1.5609999895095825, 2.0, -5.025490760803223},
+        {1.0, 1.0, 3.1783688068389893},
+        {-0.2709999978542328, 0.0, 0.6167994737625122}}},
+      {"SparseCenteredRMSProp",
+       {0, 1, 0},
+       [](const Variable& v, const Slots& s, const Output& g, const Output&, const Output&) {
+         return raw_ops::sparse_apply_centered_rmsprop(v, s[0], s[1], s[2], .1, .9, .9, 1e-10, g, kRows);
+       },
+       {{1.5697780847549438, 2.0, -5.1419267654418945},
+        {-0.27100005745887756, 0.0, 0.8851946592330933},
+        {1.0, 1.0, 3.1783688068389893},
+        {-0.276965469121933, 0.0, 0.6735879778862}}},
+      {"SparseAdagrad",
+       {.1},
+       [](const Variable& v, const Slots& s, const Output& g, const Output&, const Output&) {
+         return raw_ops::sparse_apply_adagrad(v, s[0], .1, g, kRows);
+       },
+       {{1.22114896774292, 2.0, -3.3717174530029297}, {3.0999999046325684, 0.10000000149011612, 29.850000381469727}}},
+      {"SparseAdagradV2",
+       {.1},
+       [](const Variable& v, const Slots& s, const Output& g, const Output&, const Output&) {
+         return raw_ops::sparse_apply_adagrad_v2(v, s[0], .1, .1, g, kRows);
+       },
+       {{1.205342411994934, 2.0, -3.3502564430236816}, {3.0999999046325684, 0.10000000149011612, 29.850000381469727}}},
+  };
+}
+
+class TrainingOps : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(, TrainingOps, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Resource" : "Reference"; });
+
+TEST_P(TrainingOps, FollowTensorFlow) {
+  for (const Trajectory& t : trajectories()) {
+    SCOPED_TRACE(t.name);
+    Graph graph;
+    const GraphScope scope(graph);
+    const auto make = [&](const std::vector<float>& start) {
+      return Variable(Tensor(start), {.use_resource = GetParam()});
+    };
+    const Variable v = make({1, 2, -3});
+    std::vector<Variable> slots;
+    for (const double start : t.slots) slots.push_back(make(std::vector<float>(3, static_cast<float>(start))));
+    const Output grad = placeholder(float32, {3}), power1 = placeholder(float32, PartialShape::scalar()),
+                 power2 = placeholder(float32, PartialShape::scalar());
+    const Operation update = t.update(v, slots, grad, power1, power2);
+    Session session;
+    session.run(global_variables_initializer());
+    for (int k = 0; k < 3; ++k) {
+      const auto p1 = static_cast<float>(std::pow(.9, k + 1)), p2 = static_cast<float>(std::pow(.999, k + 1));
+      session.run(update, {{grad, Tensor(std::vector<float>{.5F, -1, 2.F + static_cast<float>(k)})},
+                           {power1, Tensor(p1)},
+                           {power2, Tensor(p2)}});
+    }
+    slots.insert(slots.begin(), v);
+    for (std::size_t s = 0; s < slots.size(); ++s) {
+      const auto values = session.run(slots[s]).to_vector<float>();
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_NEAR(values[i], t.expected[s][i], 2e-6 * (1 + std::abs(t.expected[s][i]))) << "variable " << s;
+      }
+    }
+  }
+}
+
+TEST_P(TrainingOps, ChangeNothingWhereSomethingIsWrong) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Variable v(Tensor(std::vector<float>{1, 2}), {.name = "weights", .use_resource = GetParam()});
+  const Variable ready(Tensor(std::vector<float>{0, 0}), {.use_resource = GetParam()});
+  const Variable missing(Tensor(std::vector<float>{0, 0}), {.name = "weights/Momentum", .use_resource = GetParam()});
+  const Output grad = placeholder(float32);
+  EXPECT_EQ(code_of([&] {
+              raw_ops::apply_momentum(v, ready, .1, Tensor(std::vector<float>{1, 2, 3}), .9);
+            }),
+            Code::kInvalidArgument);
+  const Operation uses_missing = raw_ops::apply_momentum(v, missing, .1, grad, .9);
+  const Operation uses_ready = raw_ops::apply_momentum(v, ready, .1, grad, .9);
+  const Output rows = placeholder(int32);
+  const Operation sparse = raw_ops::sparse_apply_adagrad(v, ready, .1, grad, rows);
+  Session session;
+  session.run(v.initializer());
+  session.run(ready.initializer());
+  const Tensor two(std::vector<float>{1, 1}), three(std::vector<float>{1, 1, 1});
+  std::string message;
+  EXPECT_EQ(code_of([&] { session.run(uses_missing, {{grad, two}}); }, &message), Code::kFailedPrecondition);
+  EXPECT_NE(message.find("weights/Momentum"), std::string::npos) << message;
+  EXPECT_EQ(code_of([&] { session.run(uses_ready, {{grad, three}}); }, &message), Code::kInvalidArgument);
+  EXPECT_NE(message.find("variable 'weights' has shape [2], the gradient [3]"), std::string::npos) << message;
+  for (const int bad : {-1, 2}) {
+    EXPECT_EQ(code_of([&] {
+                session.run(sparse, {{grad, two}, {rows, Tensor(std::vector<int>{0, bad})}});
+              }),
+              Code::kInvalidArgument);
+  }
+  EXPECT_EQ(session.run(v).to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(session.run(ready).to_vector<float>(), (std::vector<float>{0, 0}));
+}
+
+using harness::SampleInput;
+using harness::Samples;
+
+enum class Rest { kGrad, kIndices };
+using RestOf = std::vector<std::variant<double, Rest>>;
+
+// `variables` are var and its slots: of the centered RMSProp's slots the second bounds the first one's square.
+void add_training(Samples& samples, bool resource, int variables, const RestOf& rest) {
+  const auto variable = resource ? Samples::resource_variable : Samples::variable;
+  const bool sparse = std::ranges::find(rest, std::variant<double, Rest>(Rest::kIndices)) != rest.end();
+  const auto inputs = [&](DType type, const Shape& shape, int slots) {
+    std::vector<SampleInput> list;
+    for (int i = 0; i < slots; ++i) {
+      const bool mean = slots == 4 && i == 1;
+      list.emplace_back(variable(samples.random(type, shape, {.low = mean ? 0.0 : 1.0, .high = mean ? 0.5 : 2.0})));
+    }
+    for (const auto& r : rest) {
+      if (const double* number = std::get_if<double>(&r)) {
+        list.emplace_back(convert_number(Tensor(*number), type));
+      } else if (std::get<Rest>(r) == Rest::kGrad) {
+        list.emplace_back(samples.random(type, sparse ? shape.with_dim(0, 3) : shape));
+      } else {
+        list.emplace_back(Tensor(std::vector<int>{1, 0, 1}));
+      }
+    }
+    return list;
+  };
+  for (const DType type : {float32, float64, float16, bfloat16}) {
+    for (const Shape& shape : {Shape{}, Shape{0}, Shape{33}, Shape{2, 17}, Shape{2, 3, 2, 2}}) {
+      if (!sparse || (shape.rank() > 0 && shape[0] > 0)) samples.add({.inputs = inputs(type, shape, variables)});
+    }
+  }
+  samples.add({.inputs = inputs(float32, {4, 20000}, variables)});
+  auto wrong = inputs(float32, {3, 2}, variables);
+  wrong[0] = variable(samples.random(float32, {3, 4}));
+  samples.error(wrong, Code::kInvalidArgument);
+  auto missing = inputs(float32, {3, 2}, variables);
+  missing[0] = Samples::uninitialized(variable(samples.random(float32, {3, 2})));
+  samples.error(missing, Code::kFailedPrecondition);
+}
+
+const RestOf kDescent = {.1, Rest::kGrad};
+const RestOf kMomentum = {.1, Rest::kGrad, .9};
+const RestOf kAdam = {.9, .999, .1, .9, .999, 1e-3, Rest::kGrad};
+const RestOf kRmsProp = {.1, .9, .9, 1e-3, Rest::kGrad};
+const RestOf kAdagradV2 = {.1, .1, Rest::kGrad};
+const RestOf kSparseMomentum = {.1, Rest::kGrad, Rest::kIndices, .9};
+const RestOf kSparseRmsProp = {.1, .9, .9, 1e-3, Rest::kGrad, Rest::kIndices};
+const RestOf kSparseAdagrad = {.1, Rest::kGrad, Rest::kIndices};
+const RestOf kSparseAdagradV2 = {.1, .1, Rest::kGrad, Rest::kIndices};
+
+#define CAUDAL_TRAINING_SAMPLES(op, variables, rest)                       \
+  CAUDAL_OP_SAMPLES(op) { add_training(samples, false, variables, rest); } \
+  CAUDAL_OP_SAMPLES(Resource##op) { add_training(samples, true, variables, rest); }
+
+CAUDAL_TRAINING_SAMPLES(ApplyGradientDescent, 1, kDescent)
+CAUDAL_TRAINING_SAMPLES(ApplyMomentum, 2, kMomentum)
+CAUDAL_TRAINING_SAMPLES(ApplyAdam, 3, kAdam)
+CAUDAL_TRAINING_SAMPLES(ApplyRMSProp, 3, kRmsProp)
+CAUDAL_TRAINING_SAMPLES(ApplyCenteredRMSProp, 4, kRmsProp)
+CAUDAL_TRAINING_SAMPLES(ApplyAdagrad, 2, kDescent)
+CAUDAL_TRAINING_SAMPLES(ApplyAdagradV2, 2, kAdagradV2)
+CAUDAL_TRAINING_SAMPLES(SparseApplyMomentum, 2, kSparseMomentum)
+CAUDAL_TRAINING_SAMPLES(SparseApplyRMSProp, 3, kSparseRmsProp)
+CAUDAL_TRAINING_SAMPLES(SparseApplyCenteredRMSProp, 4, kSparseRmsProp)
+CAUDAL_TRAINING_SAMPLES(SparseApplyAdagrad, 2, kSparseAdagrad)
+CAUDAL_TRAINING_SAMPLES(SparseApplyAdagradV2, 2, kSparseAdagradV2)
+
+}  // namespace
+}  // namespace caudal

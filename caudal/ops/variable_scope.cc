@@ -1,0 +1,190 @@
+#include "caudal/ops/variable_scope.h"
+
+#include <utility>
+
+#include "caudal/base/error.h"
+#include "caudal/base/strings.h"
+
+namespace caudal::inline v0 {
+namespace {
+
+// What a graph remembers for get_variable and for unique scope names.
+struct VariableStore {
+  std::map<std::string, Variable> variables;
+  std::map<std::string, int> scope_counts;
+};
+
+// Lies in a collection, so that it lives and dies with the graph.
+VariableStore& store_of(Graph& graph) {
+  constexpr std::string_view kKey = "__variable_store";
+  auto items = graph.collection(kKey);
+  if (items.empty()) {
+    CollectionItem item;
+    item.object = std::make_shared<VariableStore>();
+    graph.add_to_collection(kKey, item);
+    items.push_back(item);
+  }
+  return *static_cast<VariableStore*>(const_cast<void*>(items[0].object.get()));
+}
+
+struct OpenScope {
+  Graph* graph;
+  VariableScopeInfo* info;
+};
+
+std::vector<OpenScope>& open_scopes() {
+  thread_local std::vector<OpenScope> scopes;
+  return scopes;
+}
+
+std::string within(const std::string& scope, std::string_view name) {
+  if (scope.empty()) return std::string(name);
+  return name.empty() ? scope : internal::concat(scope, '/', name);
+}
+
+std::string unique_scope_name(VariableStore& store, const std::string& outer, const std::string& name) {
+  std::string candidate = name;
+  for (int i = 1; store.scope_counts[within(outer, candidate)] > 0; ++i) candidate = internal::concat(name, '_', i);
+  return candidate;
+}
+
+Initializer default_initializer(DType dtype) {
+  if (is_floating(dtype)) return glorot_uniform_initializer();
+  if (is_integer(dtype) || dtype == boolean || is_complex(dtype)) return zeros_initializer();
+  throw invalid_argument("a variable of type ", dtype, " needs an initializer");
+}
+
+Error exists_already(const std::string& name, const Variable& variable) {
+  const std::string& made_at = variable.handle().node()->info().made_at;
+  return already_exists("variable '", name, "' exists already", made_at.empty() ? "" : ", made at ", made_at)
+      .hint("To share it, say {.reuse = true} or {.reuse = AUTO_REUSE} in its variable scope.");
+}
+
+Variable shared(const std::string& name, const Variable& variable, const GetVariableOptions& options) {
+  const PartialShape shape = variable.shape();
+  if (!shape.compatible(options.shape)) {
+    throw invalid_argument("variable '", name, "' has shape ", shape, "; it is asked for with shape ", options.shape);
+  }
+  if (options.dtype != DType::kInvalid && options.dtype != variable.dtype()) {
+    throw invalid_argument("variable '", name, "' is ", variable.dtype(), "; it is asked for as ", options.dtype);
+  }
+  return variable;
+}
+
+Variable make(const std::string& name, const GetVariableOptions& options, const VariableScopeInfo& scope) {
+  VariableOptions v;
+  v.trainable = options.trainable;
+  v.collections = options.collections;
+  v.validate_shape = options.validate_shape;
+  v.name = name;
+  v.dtype = options.dtype;
+  v.use_resource = options.use_resource.value_or(scope.use_resource);
+  v.where = options.where;
+  Initializer initializer = options.initializer ? options.initializer : scope.initializer;
+  // Names of variables do not depend on name scopes.
+  const NameScope top("");
+  if (initializer.value()) {
+    if (options.shape.has_rank()) throw invalid_argument("the initial value brings its shape: leave the shape out");
+    return Variable(*initializer.value(), v);
+  }
+  const auto shape = options.shape.to_shape();
+  if (!shape) {
+    throw invalid_argument("the shape ", options.shape, " of a new variable must be known")
+        .hint("Give {.shape = ...}, or a value as initializer.");
+  }
+  v.dtype = options.dtype == DType::kInvalid ? scope.dtype : options.dtype;
+  if (!initializer) initializer = default_initializer(v.dtype);
+  return Variable([&] { return initializer.function()(*shape, v.dtype); }, v);
+}
+
+void add_penalty(const std::string& name, const Variable& variable, const Regularizer& regularizer) {
+  if (regularizer == nullptr) return;
+  const NameScope scope(name + "/Regularizer/");
+  const Output loss = regularizer(variable);
+  if (loss) variable.graph().add_to_collection(graph_keys::kRegularizationLosses, {.output = loss});
+}
+
+}  // namespace
+
+VariableScopeInfo get_variable_scope() {
+  const auto& scopes = open_scopes();
+  if (scopes.empty() || scopes.back().graph != &default_graph()) return {};
+  return *scopes.back().info;
+}
+
+VariableScope::VariableScope(std::string_view name, const VariableScopeOptions& options) : graph_(&default_graph()) {
+  VariableScopeInfo info = get_variable_scope();
+  VariableStore& store = store_of(*graph_);
+  if (name.empty() && options.default_name.empty()) {
+    throw invalid_argument("a variable scope needs a name or a default name");
+  }
+  const std::string own = name.empty() ? unique_scope_name(store, info.name, options.default_name) : std::string(name);
+  info.name = within(info.name, own);
+  ++store.scope_counts[info.name];
+  enter(std::move(info), name.empty() ? options.default_name : own, options);
+}
+
+VariableScope::VariableScope(const VariableScopeInfo& scope, const VariableScopeOptions& options)
+    : graph_(&default_graph()) {
+  VariableStore& store = store_of(*graph_);
+  outer_counts_ = store.scope_counts;
+  ++store.scope_counts[scope.name];
+  const auto slash = scope.name.rfind('/');
+  enter(scope, slash == std::string::npos ? scope.name : scope.name.substr(slash + 1), options);
+}
+
+void VariableScope::enter(VariableScopeInfo info, const std::string& name_scope, const VariableScopeOptions& options) {
+  if (options.initializer) info.initializer = options.initializer;
+  if (options.regularizer) info.regularizer = options.regularizer;
+  if (options.reuse.mode != ReuseMode::kNo) info.reuse = options.reuse.mode;
+  if (options.dtype != DType::kInvalid) info.dtype = options.dtype;
+  if (options.use_resource) info.use_resource = *options.use_resource;
+  if (!name_scope.empty()) name_scope_.emplace(name_scope);  // the top scope, entered again, has none of its own
+  info.original_name_scope = current_name_scope();
+  info_ = std::move(info);
+  open_scopes().push_back({graph_, &info_});
+}
+
+VariableScope::~VariableScope() {
+  open_scopes().pop_back();
+  auto& counts = store_of(*graph_).scope_counts;
+  if (outer_counts_) {
+    counts = std::move(*outer_counts_);
+    return;
+  }
+  // Unique names inside start anew when the scope is entered again: that is how layers find their variables.
+  for (auto& [name, count] : counts) {
+    if (name.starts_with(info_.name + "/")) count = 0;
+  }
+}
+
+void VariableScope::reuse_variables() { info_.reuse = ReuseMode::kYes; }
+
+Variable get_variable(std::string_view name, const GetVariableOptions& options) {
+  const LocationScope where(options.where);
+  const VariableScopeInfo scope = get_variable_scope();
+  const std::string full = within(scope.name, name);
+  auto& variables = store_of(default_graph()).variables;
+  const auto found = variables.find(full);
+  try {
+    if (found != variables.end()) {
+      if (scope.reuse == ReuseMode::kNo) throw exists_already(full, found->second);
+      return shared(full, found->second, options);
+    }
+    if (scope.reuse == ReuseMode::kYes) {
+      std::vector<std::string> known;
+      for (const auto& [other, variable] : variables) known.push_back(other);
+      const std::string advice = did_you_mean(full, known);
+      throw not_found("variable '", full, "' does not exist, or was not made with get_variable()")
+          .hint(advice.empty() ? "To make it here, say {.reuse = AUTO_REUSE} in its variable scope." : advice);
+    }
+    const Variable variable = make(full, options, scope);
+    variables.emplace(full, variable);
+    add_penalty(full, variable, options.regularizer ? options.regularizer : scope.regularizer);
+    return variable;
+  } catch (const Error& error) {
+    throw error.made_at(current_location(options.where));
+  }
+}
+
+}  // namespace caudal::inline v0
