@@ -149,9 +149,7 @@ Output Optimizer::cast_to(const Output& value, const Variable& variable) {
 namespace {
 
 // A hyper-parameter: a number becomes a float32 constant of that name.
-Output hyper(const Operand& value, const char* name) {
-  return value.to_output(float32, name);
-}
+Output hyper(const Operand& value, const char* name) { return value.to_output(float32, name); }
 
 }  // namespace
 
