@@ -103,6 +103,8 @@ class CAUDAL_API Session {
   NodeStates& node_states() const;
   MemoryAccount& memory() const;
   Device& device() const;
+  // The file system that ops and savers use.
+  Env& env() const;
 
  private:
   struct Impl;

@@ -22,6 +22,10 @@
 #include "caudal/ops/variable.h"
 #include "caudal/runtime/session.h"
 
+namespace caudal::inline v0 {
+class Env;
+}
+
 namespace caudal::inline v0::train {
 
 // Bytes by name that travel with a checkpoint.
@@ -60,6 +64,8 @@ class CAUDAL_API Saver {
   StateMap restore(Session& session, const std::string& prefix);
 
  private:
+  void update_list(Env& env, const std::string& prefix, const SaveOptions& options) const;
+
   std::vector<std::pair<std::string, Variable>> variables_;
   SaverOptions options_;
   Output filename_;

@@ -1,0 +1,250 @@
+#include "caudal/train/saver.h"
+
+#include <algorithm>
+#include <set>
+
+#include "caudal/base/crc32c.h"
+#include "caudal/base/env.h"
+#include "caudal/base/error.h"
+#include "caudal/base/strings.h"
+#include "caudal/core/node_state.h"
+#include "caudal/formats/bundle_reader.h"
+#include "caudal/graph/scope.h"
+#include "caudal/ops/constant.h"
+#include "caudal/proto/meta_graph.h"
+#include "caudal/train/state_file.h"
+
+namespace caudal::inline v0::train {
+namespace {
+
+constexpr char kNodeStatePrefix[] = "node/";
+// The checksum of the index file that a sidecar was written for. A crash while a checkpoint is overwritten under its own
+// name may leave the new tensors beside the old sidecar, which must not be believed then.
+constexpr char kIndexKey[] = "checkpoint/index";
+
+std::string index_checksum(Env& env, const std::string& prefix) {
+  return std::to_string(crc32c(read_file(env, prefix + ".index")));
+}
+
+std::string strings_of(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const auto& line : lines) text += "\n  " + line;
+  return text;
+}
+
+Output string_vector(const std::vector<std::string>& values, const std::string& name) {
+  return constant(Tensor(values), {.name = name});
+}
+
+// A path of the list file, which may be relative to the directory, as one that can be opened.
+std::string resolved(const std::string& directory, const std::string& path) {
+  return path.starts_with('/') || directory.empty() ? path : join_path(directory, path);
+}
+
+bool exists(Env& env, const std::string& prefix) { return env.exists(prefix + ".index"); }
+
+CheckpointList read_list(Env& env, const std::string& path) {
+  if (!env.exists(path)) return {};
+  try {
+    return checkpoint_list_from_text(read_file(env, path));
+  } catch (const Error&) {
+    return {};  // a damaged list is rebuilt with the next save
+  }
+}
+
+// The index goes first: without it nobody takes the rest for a checkpoint.
+void remove_checkpoint(Env& env, const std::string& prefix) {
+  const std::string directory = directory_of(prefix);
+  const std::string base = base_name(prefix);
+  env.remove(prefix + ".index");
+  for (const std::string& name : env.list(directory)) {
+    if (name.starts_with(base + ".data-") || name == base + ".meta" || name == base + ".caudal-state") {
+      env.remove(join_path(directory, name));
+    }
+  }
+}
+
+}  // namespace
+
+Saver::Saver(const SaverOptions& options) : variables_(options.variables), options_(options) {
+  const LocationScope location(options.where);
+  if (variables_.empty()) {
+    for (const Variable& variable : global_variables()) variables_.emplace_back(variable.op_name(), variable);
+  }
+  if (variables_.empty()) {
+    throw invalid_argument("a Saver needs variables; there are none").made_at(short_location(options.where));
+  }
+  std::ranges::stable_sort(variables_, {}, [](const auto& entry) { return entry.first; });
+  for (std::size_t i = 1; i < variables_.size(); ++i) {
+    if (variables_[i].first == variables_[i - 1].first) {
+      throw invalid_argument("two variables would be saved as '", variables_[i].first, "'")
+          .made_at(short_location(options.where));
+    }
+  }
+
+  const GraphScope graph(variables_[0].second.handle().graph());
+  const ControlDependencies none({}, /*clear=*/true);
+  const NameScope scope(options.name);
+  std::vector<std::string> names;
+  std::vector<Output> values;
+  std::vector<DType> types;
+  for (const auto& [key, variable] : variables_) {
+    names.push_back(key);
+    values.push_back(variable.is_resource() ? variable.value() : variable.handle());
+    types.push_back(variable.dtype());
+  }
+  const std::vector<std::string> whole(names.size());
+  filename_ = placeholder_with_default(constant(Tensor("model"), {.name = "filename/input"}), PartialShape::scalar(),
+                                       {.name = "filename"});
+  filename_ = placeholder_with_default(filename_, PartialShape::scalar(), {.name = "Const"});
+  const Operation saved = OpBuilder("SaveV2", {})
+                              .input(filename_)
+                              .input(string_vector(names, "SaveV2/tensor_names"))
+                              .input(string_vector(whole, "SaveV2/shape_and_slices"))
+                              .inputs(values)
+                              .build_operation();
+  {
+    const ControlDependencies after({saved});
+    save_ = identity(filename_, {.name = "control_dependency"});
+  }
+  Node& restored = OpBuilder("RestoreV2", {})
+                       .input(filename_)
+                       .input(string_vector(names, "RestoreV2/tensor_names"))
+                       .input(string_vector(whole, "RestoreV2/shape_and_slices"))
+                       .attr("dtypes", types)
+                       .build_node();
+  std::vector<Operation> assigned;
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    const Output value = restored.output(static_cast<int>(i));
+    const Variable& variable = variables_[i].second;
+    if (variable.is_resource()) {
+      assigned.push_back(OpBuilder("AssignVariableOp", {}).input(variable.handle()).input(value).build_operation());
+    } else {
+      assigned.push_back(OpBuilder("Assign", {}).input(variable.handle()).input(value).build_operation());
+    }
+  }
+  restore_all_ = group(assigned, {.name = "restore_all"});
+}
+
+std::string Saver::save(Session& session, const std::string& path, const SaveOptions& options) {
+  Env& env = session.env();
+  const std::string prefix = options.global_step ? internal::concat(path, '-', *options.global_step) : path;
+  const std::string directory = directory_of(prefix);
+  if (!directory.empty()) env.mkdirs(directory);
+
+  StateMap state = options.state;
+  for (auto& [node, bytes] : session.node_states().save()) state[kNodeStatePrefix + node] = std::move(bytes);
+  session.run(Operation(save_), {{filename_, Tensor(prefix)}});
+  state[kIndexKey] = index_checksum(env, prefix);
+  write_state_file(env, state_file_path(prefix), state);
+  if (options.write_meta_graph) {
+    const SaverNodes nodes{filename_.name(), save_.name(), restore_all_.name(), options_.max_to_keep};
+    write_file_atomically(env, prefix + ".meta", meta_graph_to_bytes(session.graph(), &nodes));
+  }
+  if (options.write_state) update_list(env, prefix, options);
+  return prefix;
+}
+
+void Saver::update_list(Env& env, const std::string& prefix, const SaveOptions& options) const {
+  const std::string directory = directory_of(prefix);
+  const std::string list_path = join_path(directory, options.latest_filename);
+  const CheckpointList old = read_list(env, list_path);
+  // Names without directories: a directory that moves takes its checkpoints along.
+  CheckpointList list;
+  const std::string base = base_name(prefix);
+  const bool timed = old.timestamps.size() == old.all.size();
+  for (std::size_t i = 0; i < old.all.size(); ++i) {
+    if (base_name(old.all[i]) == base || !exists(env, resolved(directory, old.all[i]))) continue;
+    list.all.push_back(old.all[i]);
+    list.timestamps.push_back(timed ? old.timestamps[i] : 0);
+  }
+  list.all.push_back(base);
+  list.timestamps.push_back(static_cast<double>(env.now_micros()) * 1e-6);
+  list.latest = base;
+  list.last_preserved_timestamp = old.last_preserved_timestamp;
+  std::vector<std::string> superfluous;
+  while (options_.max_to_keep > 0 && list.all.size() > static_cast<std::size_t>(options_.max_to_keep)) {
+    superfluous.push_back(list.all.front());
+    list.all.erase(list.all.begin());
+    list.timestamps.erase(list.timestamps.begin());
+  }
+  write_file_atomically(env, list_path, checkpoint_list_to_text(list));
+  for (const std::string& old_prefix : superfluous) remove_checkpoint(env, resolved(directory, old_prefix));
+}
+
+namespace {
+
+// One line for each variable that the checkpoint cannot give.
+std::vector<std::string> mismatches(const BundleReader& reader,
+                                    const std::vector<std::pair<std::string, Variable>>& variables) {
+  std::vector<std::string> lines;
+  for (const auto& [key, variable] : variables) {
+    const std::string wanted = internal::concat("'", variable.op_name(), "' ", variable.dtype(), variable.shape());
+    if (!reader.contains(key)) {
+      lines.push_back(internal::concat(wanted, ": not in the checkpoint. ", did_you_mean(key, reader.names())));
+      continue;
+    }
+    const BundleEntry& entry = reader.entry(key);
+    if (entry.dtype != variable.dtype() || !variable.shape().compatible(entry.shape)) {
+      lines.push_back(internal::concat(wanted, ": ", entry.dtype, entry.shape, " in the checkpoint"));
+    }
+  }
+  return lines;
+}
+
+// Empty if there is no sidecar, or one of an earlier checkpoint of this name.
+StateMap read_sidecar(Env& env, const std::string& prefix) {
+  const std::string path = state_file_path(prefix);
+  if (!env.exists(path)) return {};
+  StateMap state = read_state_file(env, path);
+  const auto index = state.extract(kIndexKey);
+  if (index.empty() || index.mapped() != index_checksum(env, prefix)) return {};
+  return state;
+}
+
+}  // namespace
+
+StateMap Saver::restore(Session& session, const std::string& prefix) {
+  Env& env = session.env();
+  const BundleReader reader(env, prefix);
+  if (const auto lines = mismatches(reader, variables_); !lines.empty()) {
+    throw invalid_argument("checkpoint '", prefix, "' does not fit the graph; nothing was restored:", strings_of(lines))
+        .hint("\nGive Saver the variables that it should restore, under the checkpoint's names.");
+  }
+  StateMap state;
+  std::map<std::string, std::string> node_states;
+  for (const auto& [name, bytes] : read_sidecar(env, prefix)) {
+    if (name.starts_with(kNodeStatePrefix)) {
+      node_states[name.substr(sizeof(kNodeStatePrefix) - 1)] = bytes;
+    } else {
+      state[name] = bytes;
+    }
+  }
+  session.run(restore_all_, {{filename_, Tensor(prefix)}});
+  session.node_states().restore(node_states);
+  return state;
+}
+
+std::string latest_checkpoint(const std::string& directory, const std::string& latest_filename) {
+  Env& env = default_env();
+  const CheckpointList list = read_list(env, join_path(directory, latest_filename));
+  if (list.latest.empty()) return {};
+  const std::string prefix = resolved(directory, list.latest);
+  return exists(env, prefix) ? prefix : std::string();
+}
+
+std::vector<CheckpointEntry> list_variables(const std::string& prefix) {
+  const BundleReader reader(default_env(), prefix);
+  std::vector<CheckpointEntry> entries;
+  for (const std::string& name : reader.names()) {
+    const BundleEntry& entry = reader.entry(name);
+    entries.push_back({name, entry.dtype, entry.shape});
+  }
+  return entries;
+}
+
+Tensor load_variable(const std::string& prefix, const std::string& name) {
+  return BundleReader(default_env(), prefix).read(name);
+}
+
+}  // namespace caudal::inline v0::train
