@@ -68,15 +68,17 @@ def build(preset, target="all"):
     command = ["ninja", "-C", str(build_folder(preset)), "-j", str(jobs()), target]
     process = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                env=_build_environment(preset), errors="replace")
-    total = 0
+    total, previous = 0, ""
     try:
         for line in process.stdout:
             status = _STATUS.match(line)
             if status:
                 total = int(status[2])
                 progress.update(int(status[1]), total, status[3].split("/")[-1])
-            elif not line.startswith("ninja: "):
+            # The line after "FAILED:" is the whole command; what follows says what was wrong.
+            elif not line.startswith("ninja: ") and not previous.startswith("FAILED: "):
                 console.say(line.rstrip())
+            previous = line
     except KeyboardInterrupt:
         process.terminate()
         raise
