@@ -52,7 +52,8 @@ class Recipe:
             call(sys.executable, f"tools/check_{check}.py", cwd=self.tree)
 
     def builds(self):
-        launcher = ROOT / "tools" / "reuse_object.py"
+        # Without the start-up files of Python, which cost more than the work.
+        launcher = ";".join([sys.executable, "-I", "-S", str(ROOT / "tools" / "reuse_object.py")])
         call("cmake", "--preset", "release", f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}", cwd=self.tree)
         call("ninja", "-C", self.build, "-j", building.jobs(), "ops_test", cwd=self.tree, CAUDAL_ORIGINAL=str(ROOT),
              CAUDAL_COPY=str(self.tree), CAUDAL_ORIGINAL_BUILD=str(build_folder("release")))
