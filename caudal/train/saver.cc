@@ -18,8 +18,8 @@ namespace caudal::inline v0::train {
 namespace {
 
 constexpr char kNodeStatePrefix[] = "node/";
-// The checksum of the index file that a sidecar was written for. A crash while a checkpoint is overwritten under its own
-// name may leave the new tensors beside the old sidecar, which must not be believed then.
+// The checksum of the index file that a sidecar was written for. A crash while a checkpoint is overwritten under its
+// own name may leave the new tensors beside the old sidecar, which must not be believed then.
 constexpr char kIndexKey[] = "checkpoint/index";
 
 std::string index_checksum(Env& env, const std::string& prefix) {
