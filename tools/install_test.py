@@ -12,6 +12,9 @@ from devlib import building
 from devlib.paths import ROOT
 from devlib.reporting import Report
 
+# Where Debian's dataset-fashion-mnist puts them.
+PICTURES = "/usr/share/datasets/fashion-mnist"
+_PROGRAM = re.compile(r"^<!-- program -->\n```cpp\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _FOREIGN = re.compile(r"#\s*include\s+[<\"](google/|grpc|png|fmt/|spdlog|nlohmann|hdf5|dnnl|oneapi|.*\.pb\.h)")
 
 
@@ -73,6 +76,16 @@ class InstallTest:
     def program_runs(self, name):
         call(self.consumer / name)
 
+    def readme_program_trains(self, pictures):
+        """The program of the README, word by word, on real pictures; it leaves a checkpoint."""
+        folder = self.consumer / "readme"
+        folder.mkdir()
+        (folder / "program.cc").write_text(_PROGRAM.search((ROOT / "README.md").read_text(encoding="utf-8"))[1], encoding="utf-8")
+        call("c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "program.cc", "-o", "program",
+             f"-I{self.prefix}/include", self.library(), f"-Wl,-rpath,{self.library().parent}", cwd=folder)
+        call("./program", pictures, cwd=folder)
+        assert (folder / "my_model_final.ckpt.index").exists(), sorted(folder.iterdir())
+
     def libraries_load(self, *libraries):
         call(self.consumer / "load", *libraries)
 
@@ -100,6 +113,8 @@ def main():
     if not report.run("Install.OutsideProjectBuilds", test.outside_project_builds):
         return report.exit_code()
     report.run("Install.OutsideProgramRuns", test.program_runs, "consumer")
+    if (ROOT / "caudal" / "caudal.h").exists():
+        report.run("Install.ReadmeProgramTrains", test.readme_program_trains, PICTURES)
     report.run("Install.OwnGraphDefLinkedFirst", test.program_runs, "own_first")
     report.run("Install.OwnGraphDefLinkedLast", test.program_runs, "own_last")
     own = test.consumer / "libown_messages.so"
