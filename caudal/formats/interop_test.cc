@@ -34,7 +34,7 @@ Tensor ramp(const Shape& shape) {
 
 TEST_F(Interop, Checkpoint) {
   const Tensor table = ramp({10, 4});
-  Tensor half(float16, {2});
+  Tensor half = Tensor::zeros(float16, {2});
   half.data<Half>()[1] = Half(1.5f);
   for (int round = 0; round < 2; ++round) {  // the second replaces the first, in files of another name
     BundleWriter writer(env_, file("model.ckpt-1"));

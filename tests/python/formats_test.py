@@ -32,7 +32,7 @@ class FormatsTest(unittest.TestCase):
         self.assertEqual(reader.get_tensor("step"), 1)
         self.assertEqual(reader.get_tensor("flag"), True)
         self.assertEqual(reader.get_tensor("words").tolist(), [[b""], [b"a\0b"]])
-        np.testing.assert_array_equal(reader.get_tensor("half"), np.array([reader.get_tensor("half")[0], 1.5], np.float16))
+        np.testing.assert_array_equal(reader.get_tensor("half"), np.array([0, 1.5], np.float16))
         rows = tf.raw_ops.RestoreV2(prefix=str(self.folder / "model.ckpt-1"), tensor_names=["embedding"],
                                     shape_and_slices=["10 4 3,2:-"], dtypes=[tf.float32])[0]
         np.testing.assert_array_equal(rows, ramp[3:5])
@@ -42,9 +42,13 @@ class FormatsTest(unittest.TestCase):
             dataset = tf.data.TFRecordDataset(str(self.folder / f"{name}.tfrecord"), compression_type=compression)
             self.assertEqual(list(dataset.as_numpy_iterator()), [b"first", b"", b"x" * 300000], name)
 
+    def load_events(self):
+        # 0: keep all values of each kind.
+        events = event_accumulator.EventAccumulator(str(self.folder / "events"), {event_accumulator.HISTOGRAMS: 0})
+        return events.Reload()
+
     def test_events(self):
-        events = event_accumulator.EventAccumulator(str(self.folder / "events"))
-        events.Reload()
+        events = self.load_events()
         self.assertEqual(events.Tags()["scalars"], ["loss"])
         self.assertEqual([(item.step, item.value) for item in events.Scalars("loss")],
                          [(step, float(np.float32(1) / np.float32(step + 1))) for step in range(3)])
@@ -58,9 +62,7 @@ class FormatsTest(unittest.TestCase):
 
     def test_histogram_buckets(self):
         """The buckets are those of TensorFlow's own histogram op."""
-        events = event_accumulator.EventAccumulator(str(self.folder / "events"), {"compressedHistograms": 0})
-        events.Reload()
-        got = events.Histograms("weights")[2].histogram_value
+        got = self.load_events().Histograms("weights")[2].histogram_value
         want = tf.compat.v1.Summary.FromString(
             tf.raw_ops.HistogramSummary(tag="weights", values=[-1.0, 0.0, 0.5, 2.0]).numpy()).value[0].histo
         # TensorBoard replaces the infinite limits at both ends.
