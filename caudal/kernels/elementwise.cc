@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 
 #include "caudal/kernels/convert.h"
 #include "caudal/kernels/elementwise_tables.h"
 #include "caudal/kernels/isa.h"
+#include "caudal/kernels/scratch.h"
 
 namespace caudal::inline v0::kernels {
 namespace {
@@ -187,6 +189,32 @@ bool run_rows(const Space& space, const BinaryLoop& loop, const char* a, const c
   return good;
 }
 
+// True if one operand is a short row repeated for every row of the other, dense one: a bias.
+bool repeats_short_row(const Space& space, const std::array<int64_t, Space::kMaxRank>& dense,
+                       const std::array<int64_t, Space::kMaxRank>& repeated) {
+  return space.rank == 2 && space.size[0] < 128 && dense[0] == 1 && dense[1] == space.size[0] && repeated[0] == 1 &&
+         repeated[1] == 0;
+}
+
+// Rows [begin, end) of such a space: the short row is written out some times, so that the loop runs over long rows.
+bool run_short_rows(const Space& space, const BinaryLoop& loop, const char* a, const char* b, char* out, int64_t begin,
+                    int64_t end) {
+  const bool b_repeats = space.stride_b[1] == 0;
+  const int64_t width = space.size[0], row_bytes = width * loop.input_size();
+  const int64_t copies = std::min(end - begin, 1 + 1024 / width);
+  char* rows = thread_scratch_of<char>(ScratchSlot::kSlab, static_cast<std::size_t>(copies * row_bytes));
+  for (int64_t i = 0; i < copies; ++i)
+    std::memcpy(rows + i * row_bytes, b_repeats ? b : a, static_cast<std::size_t>(row_bytes));
+  bool good = true;
+  for (int64_t row = begin; row < end; row += copies) {
+    const int64_t count = std::min(copies, end - row);
+    const char* left = b_repeats ? a + row * row_bytes : rows;
+    const char* right = b_repeats ? rows : b + row * row_bytes;
+    good &= loop(left, 1, right, 1, out + row * width * loop.output_size(), count * width);
+  }
+  return good;
+}
+
 }  // namespace
 
 bool broadcast_binary(ThreadPool& pool, const BinaryLoop& loop, const void* a, Dims a_dims, const void* b, Dims b_dims,
@@ -209,8 +237,11 @@ bool broadcast_binary(ThreadPool& pool, const BinaryLoop& loop, const void* a, D
       }
     });
   } else {
+    const bool short_rows = repeats_short_row(space, space.stride_a, space.stride_b) ||
+                            repeats_short_row(space, space.stride_b, space.stride_a);
+    const auto run = short_rows ? run_short_rows : run_rows;
     pool.parallel_for(total / space.size[0], 1 + grain / space.size[0], [&](int64_t begin, int64_t end) {
-      if (!run_rows(space, loop, left, right, target, begin, end)) good.store(false, std::memory_order_relaxed);
+      if (!run(space, loop, left, right, target, begin, end)) good.store(false, std::memory_order_relaxed);
     });
   }
   return good.load(std::memory_order_relaxed);

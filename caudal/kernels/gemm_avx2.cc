@@ -8,61 +8,10 @@
 #pragma GCC target("avx2,fma")
 
 #include "caudal/kernels/gemm_tile.h"
-#include "caudal/kernels/gemm_transpose8.h"
+#include "caudal/kernels/vector_avx2.h"
 
 namespace caudal::inline v0::kernels {
 namespace {
-
-alignas(32) constexpr int32_t kMask32[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
-alignas(32) constexpr int64_t kMask64[8] = {-1, -1, -1, -1};
-
-struct Floats {
-  using T = float;
-  using Reg = __m256;
-  using Mask = __m256i;
-  static constexpr int kWidth = 8, kBlock = 8;
-  static Reg zero() { return _mm256_setzero_ps(); }
-  static Reg broadcast(const T* p) { return _mm256_broadcast_ss(p); }
-  static Reg load(const T* p) { return _mm256_loadu_ps(p); }
-  static void store(T* p, Reg v) { _mm256_storeu_ps(p, v); }
-  static Mask mask(int n) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMask32 + 8 - n)); }
-  static Reg load_n(const T* p, Mask m) { return _mm256_maskload_ps(p, m); }
-  static void store_n(T* p, Reg v, Mask m) { _mm256_maskstore_ps(p, m, v); }
-  static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
-  static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
-  static Reg mul(Reg a, Reg b) { return _mm256_mul_ps(a, b); }
-  static Reg max_zero(Reg a) { return _mm256_max_ps(zero(), a); }  // keeps NaN
-  static T sum(Reg a) {
-    alignas(32) T v[8];
-    _mm256_store_ps(v, a);
-    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
-  }
-  static void transpose(const T* src, int64_t s, T* dst, int64_t d) { transpose_block(src, s, dst, d); }
-};
-
-struct Doubles {
-  using T = double;
-  using Reg = __m256d;
-  using Mask = __m256i;
-  static constexpr int kWidth = 4, kBlock = 4;
-  static Reg zero() { return _mm256_setzero_pd(); }
-  static Reg broadcast(const T* p) { return _mm256_broadcast_sd(p); }
-  static Reg load(const T* p) { return _mm256_loadu_pd(p); }
-  static void store(T* p, Reg v) { _mm256_storeu_pd(p, v); }
-  static Mask mask(int n) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMask64 + 4 - n)); }
-  static Reg load_n(const T* p, Mask m) { return _mm256_maskload_pd(p, m); }
-  static void store_n(T* p, Reg v, Mask m) { _mm256_maskstore_pd(p, m, v); }
-  static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_pd(a, b, c); }
-  static Reg add(Reg a, Reg b) { return _mm256_add_pd(a, b); }
-  static Reg mul(Reg a, Reg b) { return _mm256_mul_pd(a, b); }
-  static Reg max_zero(Reg a) { return _mm256_max_pd(zero(), a); }
-  static T sum(Reg a) {
-    alignas(32) T v[4];
-    _mm256_store_pd(v, a);
-    return (v[0] + v[2]) + (v[1] + v[3]);
-  }
-  static void transpose(const T* src, int64_t s, T* dst, int64_t d) { transpose_block(src, s, dst, d); }
-};
 
 constexpr GemmKernels<float> kFloats = make_kernels<Floats, 6>();
 constexpr GemmKernels<double> kDoubles = make_kernels<Doubles, 6>();

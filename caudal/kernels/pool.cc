@@ -6,21 +6,17 @@
 #include <vector>
 
 #include "caudal/kernels/dispatch.h"
+#include "caudal/kernels/isa.h"
 #include "caudal/kernels/numeric.h"
+#include "caudal/kernels/pool_tables.h"
 
 namespace caudal::inline v0::kernels {
 namespace {
 
-// The part of a window that lies inside the image.
-struct Box {
-  int64_t top, bottom, left, right;
-  int64_t count() const { return std::max<int64_t>(0, bottom - top) * std::max<int64_t>(0, right - left); }
-};
-
-Box box_of(const Window2d& w, int64_t y, int64_t x) {
-  const int64_t top = y * w.stride_height - w.rows.before, left = x * w.stride_width - w.columns.before;
-  return {std::max<int64_t>(0, top), std::min(w.height, top + w.window_height), std::max<int64_t>(0, left),
-          std::min(w.width, left + w.window_width)};
+// Loops of float for this machine, or null.
+const PoolLoops* fast_loops() {
+  const Isa isa = kernel_isa();
+  return isa == Isa::kAvx512 ? &pool_loops_avx512() : isa == Isa::kAvx2 ? &pool_loops_avx2() : nullptr;
 }
 
 // Output rows worth a hand-over between threads.
@@ -57,8 +53,17 @@ void max_into(const T* __restrict in, int64_t n, T* __restrict out) {
 
 template <class T>
 void max_pool_rows(const Window2d& w, const T* in, T* out, int64_t begin, int64_t end) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (const PoolLoops* fast = fast_loops()) {
+      for (int64_t row = begin; row < end; ++row) {
+        const T* image = in + row / w.out_height() * w.height * w.width * w.channels;
+        fast->max_row(w, image, row % w.out_height(), out + row * w.out_width() * w.channels);
+      }
+      return;
+    }
+  }
   for_pixels(w, begin, end, [&](int64_t image, int64_t y, int64_t x, int64_t pixel) {
-    const Box box = box_of(w, y, x);
+    const WindowBox box = window_box(w, y, x);
     T* best = out + pixel * w.channels;
     std::fill(best, best + w.channels, lowest<T>());
     for (int64_t row = box.top; row < box.bottom; ++row) {
@@ -73,7 +78,7 @@ void max_pool_rows(const Window2d& w, const T* in, T* out, int64_t begin, int64_
 // Values and places (in the image, in elements) of the maxima of one output pixel.
 template <class T>
 void find_maxima(const Window2d& w, const T* image, int64_t y, int64_t x, T* best, int64_t* place) {
-  const Box box = box_of(w, y, x);
+  const WindowBox box = window_box(w, y, x);
   std::fill(best, best + w.channels, lowest<T>());
   const int64_t first = (box.top * w.width + box.left) * w.channels;
   for (int64_t c = 0; c < w.channels; ++c) place[c] = box.count() > 0 ? first + c : -1;
@@ -119,7 +124,7 @@ class ImageSum {
   std::vector<W> own_;
 };
 
-// An image's gradient is summed by one thread in the order of the output.
+// An image's gradient is summed by one thread in the order of the output: fn(sum, image) adds all of it.
 template <class T, class Fn>
 void for_images(ThreadPool& pool, const Window2d& w, T* in_grad, Fn&& fn) {
   const int64_t grain =
@@ -127,8 +132,38 @@ void for_images(ThreadPool& pool, const Window2d& w, T* in_grad, Fn&& fn) {
   pool.parallel_for(w.batch, grain, [&](int64_t begin, int64_t end) {
     for (int64_t image = begin; image < end; ++image) {
       ImageSum<T> sum(w, in_grad, image);
-      for_pixels(w, image * w.out_height(), (image + 1) * w.out_height(),
-                 [&](int64_t, int64_t y, int64_t x, int64_t pixel) { fn(sum, image, y, x, pixel); });
+      fn(sum, image);
+    }
+  });
+}
+
+// Calls fn(y, x, output pixel) for the output pixels of an image.
+template <class Fn>
+void for_image_pixels(const Window2d& w, int64_t image, Fn&& fn) {
+  for_pixels(w, image * w.out_height(), (image + 1) * w.out_height(),
+             [&](int64_t, int64_t y, int64_t x, int64_t pixel) { fn(y, x, pixel); });
+}
+
+template <class T>
+void max_pool_grad_image(const Window2d& w, const T* image, const T* grad, ImageSum<T>& sum, int64_t number) {
+  using W = Wide<T>;
+  const int64_t row_size = w.out_width() * w.channels;
+  if constexpr (std::is_same_v<T, float>) {
+    if (const PoolLoops* fast = fast_loops()) {
+      for (int64_t y = 0; y < w.out_height(); ++y) {
+        fast->max_grad_row(w, image, y, grad + (number * w.out_height() + y) * row_size, sum.sums());
+      }
+      return;
+    }
+  }
+  std::vector<T> best(static_cast<std::size_t>(w.channels));
+  std::vector<int64_t> place(best.size());
+  for_image_pixels(w, number, [&](int64_t y, int64_t x, int64_t pixel) {
+    find_maxima(w, image, y, x, best.data(), place.data());
+    for (int64_t c = 0; c < w.channels; ++c) {
+      if (place[c] < 0) continue;
+      W& target = sum.sums()[place[c]];
+      target = wrap_add<W>(target, static_cast<W>(grad[pixel * w.channels + c]));
     }
   });
 }
@@ -138,7 +173,7 @@ void avg_pool_rows(const Window2d& w, const T* in, T* out, int64_t begin, int64_
   using W = Wide<T>;
   std::vector<W> sums(static_cast<std::size_t>(w.channels));
   for_pixels(w, begin, end, [&](int64_t image, int64_t y, int64_t x, int64_t pixel) {
-    const Box box = box_of(w, y, x);
+    const WindowBox box = window_box(w, y, x);
     std::fill(sums.begin(), sums.end(), W{0});
     for (int64_t row = box.top; row < box.bottom; ++row) {
       const T* line = in + ((image * w.height + row) * w.width + box.left) * w.channels;
@@ -163,22 +198,10 @@ void max_pool(ThreadPool& pool, DType dtype, const Window2d& window, const void*
 
 void max_pool_grad(ThreadPool& pool, DType dtype, const Window2d& w, const void* in, const void* grad, void* in_grad) {
   dispatch(RealTypes{}, dtype, "gradient of max pooling", [&]<class T>() {
-    using W = Wide<T>;
-    const auto* slopes = static_cast<const T*>(grad);
-    const auto channels = static_cast<std::size_t>(w.channels);
-    for_images<T>(pool, w, static_cast<T*>(in_grad),
-                  [&, channels](ImageSum<T>& sum, int64_t image, int64_t y, int64_t x, int64_t pixel) {
-                    thread_local std::vector<T> best;
-                    thread_local std::vector<int64_t> place;
-                    best.resize(channels), place.resize(channels);
-                    find_maxima(w, static_cast<const T*>(in) + image * sum.size(), y, x, best.data(), place.data());
-                    for (std::size_t c = 0; c < channels; ++c) {
-                      if (place[c] < 0) continue;
-                      W& target = sum.sums()[place[c]];
-                      target =
-                          wrap_add<W>(target, static_cast<W>(slopes[pixel * w.channels + static_cast<int64_t>(c)]));
-                    }
-                  });
+    for_images<T>(pool, w, static_cast<T*>(in_grad), [&](ImageSum<T>& sum, int64_t image) {
+      max_pool_grad_image<T>(w, static_cast<const T*>(in) + image * sum.size(), static_cast<const T*>(grad), sum,
+                             image);
+    });
   });
 }
 
@@ -218,8 +241,8 @@ int64_t max_pool_grad_with_argmax(ThreadPool& pool, DType dtype, const Window2d&
   }
   dispatch(RealTypes{}, dtype, "gradient of max pooling", [&]<class T>() {
     using W = Wide<T>;
-    for_images<T>(pool, w, static_cast<T*>(in_grad), [&](ImageSum<T>& sum, int64_t, int64_t, int64_t, int64_t pixel) {
-      for (int64_t i = pixel * w.channels; i < (pixel + 1) * w.channels; ++i) {
+    for_images<T>(pool, w, static_cast<T*>(in_grad), [&](ImageSum<T>& sum, int64_t image) {
+      for (int64_t i = image * per_image; i < (image + 1) * per_image; ++i) {
         W& target = sum.sums()[place(i)];
         target = wrap_add<W>(target, static_cast<W>(static_cast<const T*>(grad)[i]));
       }
@@ -239,18 +262,19 @@ void avg_pool(ThreadPool& pool, DType dtype, const Window2d& window, const void*
 void avg_pool_grad(ThreadPool& pool, DType dtype, const Window2d& w, const void* grad, void* in_grad) {
   dispatch(FloatTypes{}, dtype, "gradient of average pooling", [&]<class T>() {
     using W = Wide<T>;
-    for_images<T>(pool, w, static_cast<T*>(in_grad),
-                  [&](ImageSum<T>& sum, int64_t, int64_t y, int64_t x, int64_t pixel) {
-                    const Box box = box_of(w, y, x);
-                    const W count = static_cast<W>(box.count());
-                    const T* slopes = static_cast<const T*>(grad) + pixel * w.channels;
-                    for (int64_t row = box.top; row < box.bottom; ++row) {
-                      for (int64_t column = box.left; column < box.right; ++column) {
-                        W* target = sum.sums() + (row * w.width + column) * w.channels;
-                        for (int64_t c = 0; c < w.channels; ++c) target[c] += static_cast<W>(slopes[c]) / count;
-                      }
-                    }
-                  });
+    for_images<T>(pool, w, static_cast<T*>(in_grad), [&](ImageSum<T>& sum, int64_t image) {
+      for_image_pixels(w, image, [&](int64_t y, int64_t x, int64_t pixel) {
+        const WindowBox box = window_box(w, y, x);
+        const W count = static_cast<W>(box.count());
+        const T* slopes = static_cast<const T*>(grad) + pixel * w.channels;
+        for (int64_t row = box.top; row < box.bottom; ++row) {
+          for (int64_t column = box.left; column < box.right; ++column) {
+            W* target = sum.sums() + (row * w.width + column) * w.channels;
+            for (int64_t c = 0; c < w.channels; ++c) target[c] += static_cast<W>(slopes[c]) / count;
+          }
+        }
+      });
+    });
   });
 }
 

@@ -33,6 +33,8 @@ struct Plan {
   int64_t width = 1;  // its length
 
   int64_t columns() const { return row ? 1 : width; }
+  // All rows of a kept index follow each other and are short.
+  bool dense_columns() const { return !row && width <= 64 && reduced.sizes.size() == 1 && reduced.strides[0] == width; }
 };
 
 Plan make_plan(Dims dims, Dims axes) {
@@ -88,6 +90,7 @@ class Reduction {
  private:
   // acc[columns] op= the part [begin, end) of the reduced loop for one output.
   void accumulate(int64_t kept, int64_t begin, int64_t end, int64_t first, int64_t last, void* acc) const {
+    if (plan_.dense_columns() && end - begin > 1) return accumulate_dense(kept, begin, end, acc);
     const char* base = in_ + (plan_.kept.offset(kept) + (plan_.row ? 0 : first)) * k_.in_size;
     for (int64_t r = begin; r < end; ++r) {
       const char* at = base + plan_.reduced.offset(r) * k_.in_size;
@@ -97,6 +100,18 @@ class Reduction {
         k_.column(at, last - first, acc);
       }
     }
+  }
+
+  // Few columns in consecutive rows: several rows are taken as one long row, and its parts combine in the end.
+  void accumulate_dense(int64_t kept, int64_t begin, int64_t end, void* acc) const {
+    const int64_t width = plan_.width, rows = std::min(end - begin, 256 / width);
+    const char* at = in_ + (plan_.kept.offset(kept) + begin * width) * k_.in_size;
+    const auto wide = std::make_unique<char[]>(static_cast<std::size_t>(rows * width * k_.acc_size));
+    k_.init(wide.get(), rows * width);
+    for (int64_t row = begin; row < end; row += rows, at += rows * width * k_.in_size) {
+      k_.column(at, std::min(rows, end - row) * width, wide.get());
+    }
+    for (int64_t i = 0; i < rows; ++i) k_.combine(wide.get() + i * width * k_.acc_size, width, acc);
   }
 
   // Whole outputs: kept indices [begin, end), columns [first, last).

@@ -1,6 +1,7 @@
 // Geometry of sliding windows in two dimensions, shared by convolution and pooling.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace caudal::inline v0::kernels {
@@ -32,5 +33,17 @@ struct Window2d {
   int64_t in_pixels() const { return batch * height * width; }
   int64_t out_pixels() const { return batch * rows.out * columns.out; }
 };
+
+// The part of the (undilated) window of output pixel (y, x) that lies inside the image.
+struct WindowBox {
+  int64_t top, bottom, left, right;
+  int64_t count() const { return std::max<int64_t>(0, bottom - top) * std::max<int64_t>(0, right - left); }
+};
+
+inline WindowBox window_box(const Window2d& w, int64_t y, int64_t x) {
+  const int64_t top = y * w.stride_height - w.rows.before, left = x * w.stride_width - w.columns.before;
+  return {std::max<int64_t>(0, top), std::min(w.height, top + w.window_height), std::max<int64_t>(0, left),
+          std::min(w.width, left + w.window_width)};
+}
 
 }  // namespace caudal::inline v0::kernels
