@@ -61,6 +61,13 @@ bool MemoryEnv::has_children(const std::string& directory) const {
   return next != files_.end() && next->first.starts_with(start);
 }
 
+// Makes the directory with all above it. REQUIRES: the mutex is held.
+void MemoryEnv::add_directory(const std::string& directory) {
+  const auto [found, fresh] = files_.try_emplace(directory, nullptr);
+  if (found->second != nullptr) throw file_error(ENOTDIR, "make directory", directory);
+  if (fresh && directory_of(directory) != directory) add_directory(directory_of(directory));
+}
+
 std::unique_ptr<SequentialFile> MemoryEnv::open_sequential(const std::string& path) {
   const std::lock_guard lock(mutex_);
   return std::make_unique<Reader>(path, *find(path, "open"));
@@ -73,7 +80,9 @@ std::unique_ptr<RandomAccessFile> MemoryEnv::open_random_access(const std::strin
 
 std::unique_ptr<WritableFile> MemoryEnv::create(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  if (has_children(path)) throw file_error(EISDIR, "open", path);
+  const auto found = files_.find(path);
+  if (found != files_.end() && found->second == nullptr) throw file_error(EISDIR, "open", path);
+  add_directory(directory_of(path));
   Content& content = files_[path];
   content = std::make_shared<std::string>();
   return std::make_unique<Writer>(*this, content);
@@ -81,6 +90,7 @@ std::unique_ptr<WritableFile> MemoryEnv::create(const std::string& path) {
 
 std::unique_ptr<WritableFile> MemoryEnv::open_append(const std::string& path) {
   const std::lock_guard lock(mutex_);
+  add_directory(directory_of(path));
   Content& content = files_[path];
   if (content == nullptr) content = std::make_shared<std::string>();
   return std::make_unique<Writer>(*this, content);
@@ -118,8 +128,7 @@ std::vector<std::string> MemoryEnv::list(const std::string& directory) {
 
 void MemoryEnv::mkdirs(const std::string& directory) {
   const std::lock_guard lock(mutex_);
-  const auto [found, fresh] = files_.try_emplace(directory, nullptr);
-  if (!fresh && found->second != nullptr) throw file_error(ENOTDIR, "make directory", directory);
+  add_directory(directory);
 }
 
 void MemoryEnv::remove(const std::string& path) {
@@ -131,6 +140,7 @@ void MemoryEnv::remove(const std::string& path) {
 void MemoryEnv::rename(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
   Content content = find(from, "rename");
+  add_directory(directory_of(to));
   files_.erase(from);
   files_[to] = std::move(content);
 }

@@ -1,5 +1,5 @@
-// A file system in memory, for tests and fuzzing: fast, private, gone with the object. Directories need not be made;
-// the clock stands still except for sleep_micros().
+// A file system in memory, for tests and fuzzing: fast, private, gone with the object. Missing directories are made
+// with their first file; the clock stands still except for sleep_micros().
 //
 // Errors: as the real one (NOT_FOUND and so on). Thread safety: as every Env.
 #pragma once
@@ -39,10 +39,11 @@ class CAUDAL_API MemoryEnv final : public Env {
   class Reader;
   class Writer;
   Content find(const std::string& path, std::string_view what);
+  void add_directory(const std::string& directory);
   bool has_children(const std::string& directory) const;
 
   std::mutex mutex_;
-  std::map<std::string, Content> files_;  // a directory made by mkdirs() has no content
+  std::map<std::string, Content> files_;  // directories have no content
   int64_t now_ = 1'700'000'000'000'000;
   int temp_dirs_ = 0;
 };

@@ -32,6 +32,7 @@ TEST(MemoryEnv, BehavesLikeTheRealOne) {
     EXPECT_EQ(file->read(9, out, 4), 0u);
     EXPECT_THROW(env->open_sequential(dir.file("none")), Error);
     EXPECT_THROW(env->open_sequential(dir.file("a")), Error);
+    EXPECT_THROW(env->create(dir.file("a")), Error);
     EXPECT_THROW(env->remove(dir.file("a")), Error) << "not empty";
     EXPECT_THROW(env->remove(dir.file("none")), Error);
     EXPECT_THROW(env->list(dir.file("none")), Error);
