@@ -35,6 +35,26 @@ class Result:
     log: pathlib.Path = None
 
 
+_running = {}  # process -> name of its suite
+
+
+def running():
+    return sorted(_running.values())
+
+
+def stop_all():
+    """Ends the programs of all suites that run; for an interrupted ./dev."""
+    for process in list(_running):
+        _kill(process)
+
+
+def _kill(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it has ended by itself
+
+
 def _read_lines(result):
     """Counts tests by their lines; a test that began and never ended has taken the program down and counts as failed."""
     outcome = {}
@@ -52,15 +72,18 @@ def run(suite, log_folder):
     start = time.monotonic()
     process = subprocess.Popen(suite.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                env=os.environ | suite.environment, text=True, errors="replace", start_new_session=True)
+    _running[process] = suite.name
     try:
         output, _ = process.communicate(timeout=suite.time_limit)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        _kill(process)
         output, _ = process.communicate()
         output += f"\nkilled after {suite.time_limit} s\n"
     except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
+        _kill(process)
         raise
+    finally:
+        del _running[process]
     log_folder.mkdir(parents=True, exist_ok=True)
     log = log_folder / (suite.name.replace("/", "_") + ".log")
     log.write_text(output, encoding="utf-8")

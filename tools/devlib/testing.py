@@ -81,13 +81,19 @@ class Run:
                 concurrent.futures.ThreadPoolExecutor(min(2, building.jobs())) as pool:
             for suite in wanted:
                 suite.environment.setdefault("TMPDIR", scratch)
-            futures = [pool.submit(suites.run, suite, log_folder) for suite in wanted]
+            waiting = {pool.submit(suites.run, suite, log_folder): suite for suite in wanted}
+            progress = console.Progress("tests")
             try:
-                for future in concurrent.futures.as_completed(futures):
-                    self.results.append(future.result())
-                    suites.show(self.results[-1])
+                while waiting:
+                    progress.update(len(wanted) - len(waiting), len(wanted), " ".join(suites.running()))
+                    done, _ = concurrent.futures.wait(waiting, 1, concurrent.futures.FIRST_COMPLETED)
+                    for future in done:
+                        del waiting[future]
+                        self.results.append(future.result())
+                        suites.show(self.results[-1])
             except KeyboardInterrupt:
                 pool.shutdown(wait=False, cancel_futures=True)
+                suites.stop_all()
                 raise
 
     def fail(self, name, why):
@@ -137,11 +143,11 @@ def _normal(run, options):
         except RuntimeError as error:
             interpreter = None
             run.fail("python environment", error)
-    wanted = cpp_suites("release", options.filter)
+    # The long ones first, so that two at a time end together.
+    wanted = [] if options.filter else built_checks()
     if interpreter:
         wanted += python_suites(interpreter, options.filter)
-    if not options.filter:
-        wanted += built_checks()
+    wanted += cpp_suites("release", options.filter)
     run.phase("tests", lambda: run.run("Tests", wanted))
     if not options.filter:
         targets = fuzzing.targets()
