@@ -1,4 +1,5 @@
-// What a program outside this tree does with an installed Caudal: makes a graph, sends it through TensorFlow's format and runs it.
+// What a program outside this tree does with an installed Caudal: makes a graph, sends it through TensorFlow's format
+// and runs it.
 #include <cstdio>
 
 #include "caudal/base/error.h"
