@@ -316,133 +316,128 @@ void run_one_hot(RunContext& c) {
 
 // Gradients.
 
-// A vector [begin, end) of another; a constant if that one is.
-Output part(const Output& vector, std::int64_t begin, std::int64_t end) {
-  if (const Tensor* value = constant_value(vector)) return Operand(value->rows(begin, end).clone()).to_output();
-  return OpBuilder("Slice", {})
-      .input(vector)
-      .input({static_cast<int>(begin)})
-      .input({static_cast<int>(end - begin)})
-      .build();
-}
-
 Output joined(const std::vector<Output>& vectors) { return OpBuilder("ConcatV2", {}).inputs(vectors).input(0).build(); }
 
 Output reshaped(const Output& x, const Output& shape) { return OpBuilder("Reshape", {}).input(x).input(shape).build(); }
 
-Output ones_vector(const std::vector<std::int64_t>& values, DType dtype) {
-  return dtype == DType::kInt64 ? int64_vector(values) : int32_vector(values);
-}
-
 // The gradient of gathering rows: the rows that came back, not yet added up.
 IndexedSlices row_gradient(const Output& params, const Output& indices, const Output& grad) {
   const Output shape = shape_of(params, DType::kInt64);
+  const PartialShape &sizes = params.shape(), &places = indices.shape();
   Output rows;
-  if (const int rank = params.shape().rank(); rank >= 0) {
-    rows = joined({int64_vector({-1}), part(shape, 1, rank)});
+  if (sizes.is_fully_known() && places.num_elements() >= 0) {
+    Dims dims = sizes.dims();
+    dims[0] = places.num_elements();
+    rows = int64_vector(dims);
   } else {
+    // Not -1 for the count: beside a size of 0 it would be undecided.
+    const Output count = OpBuilder("Size", {}).input(indices).attr("out_type", DType::kInt64).build();
     const Output inner =
         OpBuilder("StridedSlice", {}).input(shape).input({1}).input({0}).input({1}).attr("end_mask", 1).build();
-    rows = joined({int64_vector({-1}), inner});
-  }
-  if (params.shape().has_rank()) {
-    // A size of 0 would leave the -1 undecided: the count is written down where it is known.
-    if (const auto count = indices.shape().num_elements(); count >= 0) {
-      rows = joined({int64_vector({count}), part(shape, 1, params.shape().rank())});
-    }
+    rows = joined({reshaped(count, int32_vector({1})), inner});
   }
   return {reshaped(grad, rows), reshaped(indices, int32_vector({-1})), shape};
 }
 
 void gather_gradient(GradientContext& c) { c.set_input_grad(0, row_gradient(c.input(0), c.input(1), c.grad(0))); }
 
-// Ranks and the axis, which a gradient along another axis than 0 must know.
-struct GatherPlan {
-  int rank, indices_rank, axis, batch_dims;
-  int outer() const { return axis - batch_dims; }
-  int places() const { return indices_rank - batch_dims; }
-
-  // Order of the gradient's dimensions that puts the gathered ones behind the batch: batch, places, outer, inner.
-  Dims forwards() const {
-    Dims perm;
-    const auto push = [&](int begin, int count) {
-      for (int i = 0; i < count; ++i) perm.push_back(begin + i);
-    };
-    push(0, batch_dims);
-    push(axis, places());
-    push(batch_dims, outer());
-    push(axis + places(), rank - axis - 1);
-    return perm;
-  }
-  // From batch, axis, outer, inner back to params' order.
-  Dims backwards() const {
-    Dims perm(rank);
-    std::iota(perm.begin(), perm.end(), 0);
-    for (int i = 0; i < outer(); ++i) perm[batch_dims + i] = batch_dims + 1 + i;
-    perm[axis] = batch_dims;
-    return perm;
-  }
-};
-
 Output make(std::string_view op, const Output& a, const Output& b) {
   return OpBuilder(op, {}).input(a).input(b).build();
 }
 
+Output make(std::string_view op, const Output& a, int b) { return make(op, a, Operand(b).to_output(a.dtype())); }
+
 Output product_of(const Output& sizes) { return make("Prod", sizes, int32_vector({0})); }
 
-// Indices into params seen as [batch * limit, ...]: each batch has its own range.
-Output batched_indices(const GatherPlan& plan, const Output& indices, const Output& batch, const Output& limit) {
-  const Output flat = reshaped(indices, ones_vector({-1}, DType::kInt64));
-  if (plan.batch_dims == 0) return flat;
-  const DType dtype = indices.dtype();
-  const Output count = OpBuilder("Range", {})
-                           .input(Tensor(std::int64_t{0}))
-                           .input(product_of(batch))
-                           .input(Tensor(std::int64_t{1}))
-                           .build();
-  Output offsets = make("Mul", count, limit);
-  if (dtype != DType::kInt64) offsets = OpBuilder("Cast", {}).input(offsets).attr("DstT", dtype).build();
-  const Output table = reshaped(indices, joined({reshaped(product_of(batch), int32_vector({1})), int64_vector({-1})}));
-  const Output sums = make("Add", table, reshaped(offsets, int32_vector({-1, 1})));
-  return reshaped(sums, int32_vector({-1}));
+Output as_vector(const Output& scalar) { return reshaped(scalar, int32_vector({1})); }
+
+Output rank_of(const Output& x) {
+  const int rank = x.shape().rank();
+  return rank >= 0 ? Operand(rank).to_output() : OpBuilder("Rank", {}).input(x).build();
 }
 
-// Along an inner axis the rows are brought to the front, added up there and brought back.
-Output inner_gather_gradient(const GatherPlan& plan, const Output& params, const Output& indices, const Output& grad) {
-  const Output shape = shape_of(params, DType::kInt64), places = shape_of(indices, DType::kInt64);
-  const Output batch = part(shape, 0, plan.batch_dims);
-  const Output limit = part(shape, plan.axis, plan.axis + 1);
-  const Output rest = joined({part(shape, plan.batch_dims, plan.axis), part(shape, plan.axis + 1, plan.rank)});
-  const Output count = reshaped(product_of(places), int32_vector({1}));
-  const Output front = make("Transpose", grad, int32_vector(plan.forwards()));
-  const Output rows = reshaped(front, joined({count, rest}));
-  const Output scalar_limit = reshaped(limit, int32_vector({}));
-  const Output segments = make("Mul", product_of(batch), scalar_limit);
-  const Output sums = OpBuilder("UnsortedSegmentSum", {})
-                          .input(rows)
-                          .input(batched_indices(plan, indices, batch, scalar_limit))
-                          .input(segments)
-                          .build();
-  const Output spread = reshaped(sums, joined({batch, limit, rest}));
-  const Output result = make("Transpose", spread, int32_vector(plan.backwards()));
-  result.set_shape(params.shape());
-  return result;
+Output cast_to(const Output& x, DType dtype) {
+  return x.dtype() == dtype ? x : OpBuilder("Cast", {}).input(x).attr("DstT", dtype).build();
 }
+
+// Numbers begin, begin + 1, ... before end, of int32 scalars.
+Output numbers(const Output& begin, const Output& end) {
+  return OpBuilder("Range", {}).input(begin).input(end).input(1).build();
+}
+
+// The gradient of a gather along an inner axis or with batches. Rows are brought to the front of their batch, added up
+// there and brought back. Ranks and axis may be known at run time only: all members are int32 scalars.
+class InnerGatherGradient {
+ public:
+  InnerGatherGradient(const Output& params, const Output& indices, const Output& axis, std::int64_t batch_dims)
+      : params_(params), indices_(indices), rank_(rank_of(params)) {
+    // A negative axis counts from the end.
+    axis_ = make("FloorMod", cast_to(axis, DType::kInt32), rank_);
+    const Output indices_rank = rank_of(indices);
+    const int given = static_cast<int>(batch_dims);
+    batch_ = given >= 0 ? Operand(given).to_output() : make("Add", indices_rank, given);
+    places_ = make("Sub", indices_rank, batch_);
+    zero_ = Operand(0).to_output();
+    shape_ = shape_of(params, DType::kInt64);
+    batch_shape_ = part(shape_, zero_, batch_);
+    limit_ = part(shape_, axis_, make("Add", axis_, 1));
+    const Output inner = part(shape_, make("Add", axis_, 1), rank_);
+    rest_shape_ = joined({part(shape_, batch_, axis_), inner});
+  }
+
+  Output operator()(const Output& grad) const {
+    const Output count = as_vector(product_of(shape_of(indices_, DType::kInt64)));
+    const Output rows = reshaped(make("Transpose", grad, to_front()), joined({count, rest_shape_}));
+    const Output batches = product_of(batch_shape_), limit = reshaped(limit_, int32_vector({}));
+    const Output sums = OpBuilder("UnsortedSegmentSum", {})
+                            .input(rows)
+                            .input(row_numbers(batches, limit))
+                            .input(make("Mul", batches, limit))
+                            .build();
+    const Output spread = reshaped(sums, joined({batch_shape_, limit_, rest_shape_}));
+    const Output result = make("Transpose", spread, to_place());
+    result.set_shape(params_.shape());
+    return result;
+  }
+
+ private:
+  static Output part(const Output& vector, const Output& begin, const Output& end) {
+    return OpBuilder("StridedSlice", {}).input(vector).input(as_vector(begin)).input(as_vector(end)).input({1}).build();
+  }
+
+  // Order of the gradient's dimensions: batch, places of the indices, outer, inner.
+  Output to_front() const {
+    const Output places_end = make("Add", axis_, places_), end = make("Sub", make("Add", rank_, places_), 1);
+    return joined(
+        {numbers(zero_, batch_), numbers(axis_, places_end), numbers(batch_, axis_), numbers(places_end, end)});
+  }
+
+  // From batch, axis, outer, inner back to the order of params.
+  Output to_place() const {
+    const Output after = make("Add", axis_, 1);
+    return joined(
+        {numbers(zero_, batch_), numbers(make("Add", batch_, 1), after), as_vector(batch_), numbers(after, rank_)});
+  }
+
+  // Indices into [batches * limit, ...]: each batch has a range of its own.
+  Output row_numbers(const Output& batches, const Output& limit) const {
+    const Output count =
+        OpBuilder("Range", {}).input(Tensor(std::int64_t{0})).input(batches).input(Tensor(std::int64_t{1})).build();
+    const Output offsets = reshaped(make("Mul", count, limit), int32_vector({-1, 1}));
+    const Output per_batch = product_of(part(shape_of(indices_, DType::kInt64), batch_, rank_of(indices_)));
+    const Output table = reshaped(cast_to(indices_, DType::kInt64), joined({as_vector(batches), as_vector(per_batch)}));
+    return reshaped(make("Add", table, offsets), int32_vector({-1}));
+  }
+
+  Output params_, indices_, rank_, axis_, batch_, places_, zero_;
+  Output shape_, batch_shape_, limit_, rest_shape_;  // int64 vectors: sizes of params and of their pieces
+};
 
 void gather_v2_gradient(GradientContext& c) {
-  const Output &params = c.input(0), &indices = c.input(1);
-  const Tensor* axis_value = constant_value(c.input(2));
+  const Tensor* axis = constant_value(c.input(2));
   const auto batch_dims = c.attr<std::int64_t>("batch_dims");
-  if (axis_value != nullptr && axis_value->to_int64s()[0] == 0 && batch_dims == 0) return gather_gradient(c);
-  if (axis_value == nullptr || !params.shape().has_rank() || !indices.shape().has_rank()) {
-    throw unimplemented("the gradient of a gather along an inner axis needs the axis and both ranks while building")
-        .hint("Give the axis as a number and placeholders a shape with a rank.");
-  }
-  const int rank = params.shape().rank(), indices_rank = indices.shape().rank();
-  const int axis = normalized_axis(axis_value->to_int64s()[0], rank);
-  const GatherPlan plan{rank, indices_rank, axis, normalized_batch_dims(batch_dims, indices_rank)};
-  if (axis == 0) return gather_gradient(c);
-  c.set_input_grad(0, inner_gather_gradient(plan, params, indices, c.grad(0)));
+  if (axis != nullptr && axis->to_int64s()[0] == 0 && batch_dims == 0) return gather_gradient(c);
+  c.set_input_grad(0, InnerGatherGradient(c.input(0), c.input(1), c.input(2), batch_dims)(c.grad(0)));
 }
 
 // int16 indices as int32: shapes of that type do not exist.
