@@ -13,7 +13,7 @@ class UnaryElementwise final : public Kernel {
  public:
   explicit UnaryElementwise(kernels::UnaryLoop loop) : loop_(loop) {}
   void run(RunContext& c) const override {
-    const Tensor x = c.input(0);
+    const Tensor& x = c.input(0);
     Tensor& y = c.allocate_output(0, x.shape());
     kernels::run_unary(c.pool(), loop_, x.raw(), static_cast<std::int64_t>(dtype_size(x.dtype())), y.raw(),
                        static_cast<std::int64_t>(dtype_size(y.dtype())), x.num_elements());

@@ -14,7 +14,9 @@ TEST_P(Golden, AgreesWithTensorFlow) {
   for (const auto& golden : cases) EXPECT_EQ(harness::check_golden(golden), "") << golden.id;
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Golden, testing::Values("random"),
+INSTANTIATE_TEST_SUITE_P(Families, Golden,
+                         testing::Values("bias", "cast", "elementwise_binary", "elementwise_unary", "matmul", "random",
+                                         "reduction", "scan", "selection"),
                          [](const auto& family) { return std::string(family.param); });
 
 }  // namespace
