@@ -1,9 +1,13 @@
 #include "caudal/base/philox.h"
 
+#include <immintrin.h>
+
 #include <bit>
 #include <numbers>
 #include <random>
 #include <type_traits>
+
+#include "caudal/base/cpu.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -24,6 +28,46 @@ Int shifted(Int lo, std::make_unsigned_t<Int> by) {
   return static_cast<Int>(static_cast<std::make_unsigned_t<Int>>(lo) + by);  // wraps where a signed sum would overflow
 }
 
+// 32 x 32 -> 64 bits for eight lanes; high and low halves apart.
+__attribute__((target("avx2"))) inline void multiply(__m256i a, __m256i factor, __m256i* high, __m256i* low) {
+  const __m256i even = _mm256_mul_epu32(a, factor);
+  const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), factor);
+  *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+  *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+}
+
+// Eight samples side by side. REQUIRES: the lowest counter word does not overflow among them.
+__attribute__((target("avx2"))) void eight_samples(const PhiloxRandom& generator, PhiloxRandom::Sample* out) {
+  const auto& counter = generator.counter();
+  __m256i x0 =
+      _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(counter[0])), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  __m256i x1 = _mm256_set1_epi32(static_cast<int>(counter[1]));
+  __m256i x2 = _mm256_set1_epi32(static_cast<int>(counter[2]));
+  __m256i x3 = _mm256_set1_epi32(static_cast<int>(counter[3]));
+  PhiloxRandom::Key key = generator.key();
+  const __m256i factor0 = _mm256_set1_epi32(static_cast<int>(PhiloxRandom::kFactor0));
+  const __m256i factor1 = _mm256_set1_epi32(static_cast<int>(PhiloxRandom::kFactor1));
+  for (int round = 0; round < PhiloxRandom::kRounds; ++round) {
+    __m256i high0, low0, high1, low1;
+    multiply(x0, factor0, &high0, &low0);
+    multiply(x2, factor1, &high1, &low1);
+    x0 = _mm256_xor_si256(_mm256_xor_si256(high1, x1), _mm256_set1_epi32(static_cast<int>(key[0])));
+    x1 = low1;
+    x2 = _mm256_xor_si256(_mm256_xor_si256(high0, x3), _mm256_set1_epi32(static_cast<int>(key[1])));
+    x3 = low0;
+    PhiloxRandom::raise(&key);
+  }
+  // From four registers of eight lanes to eight samples of four words.
+  const __m256i a = _mm256_unpacklo_epi32(x0, x1), b = _mm256_unpackhi_epi32(x0, x1);
+  const __m256i c = _mm256_unpacklo_epi32(x2, x3), d = _mm256_unpackhi_epi32(x2, x3);
+  const __m256i rows[4] = {_mm256_unpacklo_epi64(a, c), _mm256_unpackhi_epi64(a, c), _mm256_unpacklo_epi64(b, d),
+                           _mm256_unpackhi_epi64(b, d)};
+  for (int i = 0; i < 4; ++i) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), _mm256_castsi256_si128(rows[i]));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i + 4), _mm256_extracti128_si256(rows[i], 1));
+  }
+}
+
 std::array<double, 2> truncated_normals_double(PhiloxSingles& singles) {
   std::array<double, 2> out{};
   for (size_t count = 0;;) {
@@ -37,6 +81,16 @@ std::array<double, 2> truncated_normals_double(PhiloxSingles& singles) {
 }
 
 }  // namespace
+
+void philox_samples(PhiloxRandom* generator, PhiloxRandom::Sample* out, size_t count) {
+  static const bool wide = best_isa() != Isa::kPlain;
+  size_t done = 0;
+  for (; wide && done + 8 <= count && generator->counter()[0] <= UINT32_MAX - 8; done += 8) {
+    eight_samples(*generator, out + done);
+    generator->skip(8);
+  }
+  for (; done < count; ++done) out[done] = (*generator)();
+}
 
 PhiloxState::PhiloxState(uint64_t seed, uint64_t seed2) {
   generator_ = seed == 0 && seed2 == 0 ? PhiloxRandom(system_seed(), system_seed()) : PhiloxRandom(seed, seed2);

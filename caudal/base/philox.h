@@ -29,6 +29,13 @@ class PhiloxRandom {
  public:
   using Sample = std::array<uint32_t, 4>;
   using Key = std::array<uint32_t, 2>;
+  // The constants of the paper.
+  static constexpr int kRounds = 10;
+  static constexpr uint32_t kFactor0 = 0xD2511F53, kFactor1 = 0xCD9E8D57;
+  static void raise(Key* key) {
+    (*key)[0] += 0x9E3779B9;
+    (*key)[1] += 0xBB67AE85;
+  }
 
   PhiloxRandom() = default;
   // As stateful ops seed it from their attributes.
@@ -61,13 +68,12 @@ class PhiloxRandom {
   Sample operator()() {
     Sample x = counter_;
     Key key = key_;
-    for (int round = 0; round < 10; ++round) {
-      const uint64_t a = uint64_t{0xD2511F53} * x[0];
-      const uint64_t b = uint64_t{0xCD9E8D57} * x[2];
+    for (int round = 0; round < kRounds; ++round) {
+      const uint64_t a = uint64_t{kFactor0} * x[0];
+      const uint64_t b = uint64_t{kFactor1} * x[2];
       x = {static_cast<uint32_t>(b >> 32) ^ x[1] ^ key[0], static_cast<uint32_t>(b),
            static_cast<uint32_t>(a >> 32) ^ x[3] ^ key[1], static_cast<uint32_t>(a)};
-      key[0] += 0x9E3779B9;
-      key[1] += 0xBB67AE85;
+      raise(&key);
     }
     skip(1);
     return x;
@@ -145,18 +151,31 @@ CAUDAL_API void fill_uniform_int(const PhiloxRandom& generator, int64_t lo, int6
 CAUDAL_API void fill_bits(const PhiloxRandom& generator, std::span<uint32_t> out, ThreadPool& pool);
 CAUDAL_API void fill_bits(const PhiloxRandom& generator, std::span<uint64_t> out, ThreadPool& pool);
 
+// The next `count` samples of the stream at once, several times faster than one by one; `generator` moves on.
+CAUDAL_API void philox_samples(PhiloxRandom* generator, PhiloxRandom::Sample* out, size_t count);
+
 // The layouts, for types and distributions beyond those above. `group(sample)` turns a 128-bit sample into kGroup
 // values.
 template <int kGroup, class T, class Group>
 void fill_philox_groups(const PhiloxRandom& generator, std::span<T> out, ThreadPool& pool, const Group& group) {
+  constexpr int64_t kBatch = 64;
   const int64_t size = static_cast<int64_t>(out.size());
   pool.parallel_for((size + kGroup - 1) / kGroup, 1024, [&](int64_t begin, int64_t end) {
     PhiloxRandom stream = generator;
     stream.skip(static_cast<uint64_t>(begin));
-    for (; begin < end; ++begin) {
-      const std::array<T, kGroup> values = group(stream());
-      const int64_t offset = begin * kGroup;
-      std::copy_n(values.begin(), std::min<int64_t>(kGroup, size - offset), out.data() + offset);
+    std::array<PhiloxRandom::Sample, kBatch> samples;
+    while (begin < end) {
+      const int64_t batch = std::min(kBatch, end - begin);
+      philox_samples(&stream, samples.data(), static_cast<size_t>(batch));
+      for (int64_t i = 0; i < batch; ++i, ++begin) {
+        const std::array<T, kGroup> values = group(samples[i]);
+        const int64_t offset = begin * kGroup;
+        if (offset + kGroup <= size) {
+          std::copy_n(values.begin(), kGroup, out.data() + offset);
+        } else {
+          std::copy_n(values.begin(), size - offset, out.data() + offset);
+        }
+      }
     }
   });
 }

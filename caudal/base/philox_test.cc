@@ -193,6 +193,17 @@ TEST(Philox, SkipEqualsDrawing) {
   EXPECT_EQ(skipped.counter(), (PhiloxRandom::Sample{3, 0, 0, 8}));
 }
 
+TEST(Philox, ManyAtOnceEqualOneByOne) {
+  for (const uint32_t start : {0u, 0xffffffe0u, 0xfffffffdu}) {
+    PhiloxRandom one({start, 0xffffffff, 3, 4}, {5, 6});
+    PhiloxRandom many = one;
+    std::vector<PhiloxRandom::Sample> samples(77);
+    philox_samples(&many, samples.data(), samples.size());
+    for (const auto& sample : samples) EXPECT_EQ(sample, one());
+    EXPECT_EQ(many.counter(), one.counter());
+  }
+}
+
 TEST(Philox, StateResumesFromItsGenerator) {
   PhiloxState state(1, 2);
   state.reserve_samples(10);

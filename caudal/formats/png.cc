@@ -13,8 +13,8 @@ namespace caudal::inline v0 {
 namespace {
 
 constexpr uint64_t kMaxValues = uint64_t{1} << 29;
-// RGB weights that TensorFlow passes to libpng, which makes the third 1 minus these.
-constexpr double kRedWeight = 0.299, kGreenWeight = 0.114;
+// ITU-R BT.601; blue has the rest.
+constexpr double kRedWeight = 0.299, kGreenWeight = 0.587;
 
 // libpng reports errors by longjmp, over which no destructor may be skipped: the functions that set a jump point below
 // hold plain data only, and everything that owns memory lives in the caller.

@@ -58,7 +58,8 @@ TEST(Png, ConvertsDepthsAndChannels) {
   EXPECT_TRUE(identical(decode_png(narrow, 4), Tensor::from<uint8_t>({1, 1, 4}, {0x12, 0x12, 0x12, 0xff})));
   const std::string rgba = encode_png(Tensor::from<uint8_t>({1, 1, 4}, {10, 20, 30, 40}));
   EXPECT_TRUE(identical(decode_png(rgba, 3), Tensor::from<uint8_t>({1, 1, 3}, {10, 20, 30})));
-  EXPECT_EQ(decode_png(rgba, 2).describe(), "uint8[1,1,2]");
+  EXPECT_TRUE(identical(decode_png(rgba, 2), Tensor::from<uint8_t>({1, 1, 2}, {18, 40})));
+  EXPECT_TRUE(identical(decode_png(rgba, 1), Tensor::from<uint8_t>({1, 1, 1}, {18})));  // TensorFlow 2.21
 }
 
 TEST(Png, RefusesBadBytes) {
