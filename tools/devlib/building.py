@@ -76,7 +76,7 @@ def build(preset, target="all"):
                 total = int(status[2])
                 progress.update(int(status[1]), total, status[3].split("/")[-1])
             # The line after "FAILED:" is the whole command; what follows says what was wrong.
-            elif not line.startswith("ninja: ") and not previous.startswith("FAILED: "):
+            elif line.startswith("ninja: error") or not (line.startswith("ninja: ") or previous.startswith("FAILED: ")):
                 console.say(line.rstrip())
             previous = line
     except KeyboardInterrupt:
