@@ -174,8 +174,17 @@ class Parser {
     if (kind == "string") return unquoted(text, whole);
     if (kind == "type") return type(text, whole);
     if (kind == "shape") return shape(text, whole);
+    if (kind == "tensor") return tensor(text, whole);
     if (kind.starts_with("list(")) return list(kind, text, whole);
     fail(whole, "no default of this kind");
+  }
+
+  // "uint8[255, 0, 0, 255]": a vector of bytes, the only tensor that is a default anywhere.
+  Tensor tensor(std::string_view text, std::string_view whole) const {
+    if (!text.starts_with("uint8[") || !text.ends_with(']')) fail(whole, "a tensor is like uint8[1, 2]");
+    const auto values =
+        each<std::uint8_t>(text.substr(5), [&](auto t) { return static_cast<std::uint8_t>(integer(t, whole)); });
+    return Tensor::from<std::uint8_t>({static_cast<std::int64_t>(values.size())}, values);
   }
 
   std::string unquoted(std::string_view text, std::string_view whole) const {

@@ -2,7 +2,7 @@
 //
 // Arguments, separated by ';':   "a: T"  "values: N * T"  "data: dtypes" (a list(type) attribute)  "ref: Ref(T)"
 // Attributes, separated by ';':  "T: {float, double} = DT_FLOAT"  "N: int >= 1"  "padding: {'SAME', 'VALID'}"
-//                                "strides: list(int)"  "shape: shape = { unknown_rank: true }"
+//                                "strides: list(int)"  "shape: shape = ?"  "bad_color: tensor = uint8[255, 0]"
 // Type sets: numbertype, realnumbertype, quantizedtype, type.
 #pragma once
 
