@@ -71,11 +71,13 @@ struct LogParts {
   Doubles mantissa, exponent;
 };
 inline LogParts log_parts(Doubles y) {
-  constexpr int64_t kRootHalf = 0x3fe6a09e667f3bcd, kBias = int64_t{1023} << 52, kTwo52 = 0x4330000000000000;
+  // Unsigned, because a NaN or a negative number may wrap; log_edges() deals with those.
   typedef uint64_t Unsigned __attribute__((vector_size(8 * kLanes)));
-  const Longs shifted = bits_of(y) - kRootHalf + kBias;
-  const Longs e = reinterpret_cast<Longs>(reinterpret_cast<Unsigned>(shifted) >> 52);
-  return {from_bits(bits_of(y) - ((e - 1023) << 52)), from_bits(e | kTwo52) - (0x1p52 + 1023)};
+  constexpr uint64_t kRootHalf = 0x3fe6a09e667f3bcd, kBias = uint64_t{1023} << 52, kTwo52 = 0x4330000000000000;
+  const auto bits = reinterpret_cast<Unsigned>(y);
+  const Unsigned e = (bits - kRootHalf + kBias) >> 52;
+  return {reinterpret_cast<Doubles>(bits - ((e - 1023) << 52)),
+          reinterpret_cast<Doubles>(e | kTwo52) - (0x1p52 + 1023)};
 }
 inline Doubles log_edges(Doubles y, Doubles value) {
   constexpr double kInf = std::numeric_limits<double>::infinity();

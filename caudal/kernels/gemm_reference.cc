@@ -73,6 +73,7 @@ void rows(const GemmShape& shape, const T* a, const T* b, T* c, const GemmTail& 
 
 void gemm_reference(ThreadPool& pool, DType dtype, const GemmShape& shape, const void* a, const void* b, void* c,
                     const GemmTail& tail) {
+  if (shape.n == 0) return;
   dispatch(NumberTypes{}, dtype, "matrix product", [&]<class T>() {
     const int64_t grain = 1 + 65536 / (1 + shape.n * shape.k);
     pool.parallel_for(shape.m, grain, [&](int64_t begin, int64_t end) {
