@@ -49,10 +49,8 @@ void dims_shape(ShapeContext& c) {
 }
 
 void fill_shape(ShapeContext& c) {
-  // One element is taken for a scalar, as TensorFlow's kernel does.
-  if (const auto n = c.input(1).num_elements(); n >= 0 && n != 1) {
-    throw invalid_argument("value must be a scalar, not of shape ", c.input(1));
-  }
+  c.with_rank(1, 0);
+  if (const Tensor* dims = c.constant_input(0); dims != nullptr && dims->rank() == 1) shape_from(*dims, "dims");
   dims_shape(c);
 }
 

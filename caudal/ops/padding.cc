@@ -66,7 +66,9 @@ void pad_shape(ShapeContext& c) {
   padded_shape(c, 1);
 }
 
-void mirror_pad_grad_shape(ShapeContext& c) { padded_shape(c, -1); }
+void mirror_pad_grad_shape(ShapeContext& c) {
+  if (c.with_rank(1, 2)[0] >= 0) padded_shape(c, -1);
+}
 
 // Kernels.
 

@@ -25,7 +25,8 @@ void where_shape(ShapeContext& c) { c.set_output(0, PartialShape{-1, c.input(0).
 
 void unique_shape(ShapeContext& c) {
   c.set_output(0, PartialShape{-1});
-  c.set_output(1, c.with_rank(0, 1));
+  c.with_rank(0, 1);
+  c.set_output(1, c.input(0));
   if (c.num_outputs() > 2) c.set_output(2, PartialShape{-1});
 }
 

@@ -23,10 +23,8 @@ enum class Reduction { kSum, kMean, kProd, kMax, kMin };
 
 void segment_shape(ShapeContext& c) {
   const PartialShape data = c.with_rank_at_least(0, 1);
-  const PartialShape ids = c.with_rank(1, 1);
-  if (!data.has_rank()) return;
-  ShapeContext::merge_dim(data[0], ids[0], "number of rows and of segment ids");
-  c.set_output(0, data.with_dim(0, -1));
+  c.with_rank(1, 1);
+  if (data.has_rank()) c.set_output(0, data.with_dim(0, -1));
 }
 
 void unsorted_segment_shape(ShapeContext& c) {

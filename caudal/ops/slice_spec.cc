@@ -79,11 +79,12 @@ SliceDim resolve_dim(std::int64_t size, int dim, int i, const SliceBounds& bound
   const std::int64_t stride = bounds.strides[i];
   const bool shrink = bit(masks.shrink_axis, i);
   if (stride == 0) throw invalid_argument("strides[", i, "] is 0");
+  if (size < 0) return {0, 1, shrink ? 1 : -1};
   if (shrink && stride < 0) throw invalid_argument("strides[", i, "] is ", stride, " where one element is picked");
   const bool begin_masked = bit(masks.begin, i), end_masked = bit(masks.end, i);
   const bool known = bounds.begin != nullptr && bounds.end != nullptr;
-  if (shrink) return known && size >= 0 ? picked((*bounds.begin)[i], size, dim) : SliceDim{0, 1, 1};
-  if (size < 0 || !(known || (begin_masked && end_masked))) return {0, stride, -1};
+  if (shrink) return known ? picked((*bounds.begin)[i], size, dim) : SliceDim{0, 1, 1};
+  if (!known && !(begin_masked && end_masked)) return {0, stride, -1};
   if (!known) return ranged(0, true, 0, true, stride, size);
   return ranged((*bounds.begin)[i], begin_masked, (*bounds.end)[i], end_masked, stride, size);
 }

@@ -21,12 +21,10 @@ namespace {
 std::int64_t slice_size(std::int64_t dim, std::int64_t begin, std::int64_t size, bool size_known, int i) {
   if (!size_known && size < 0) return -1;
   if (size < -1) throw invalid_argument("size[", i, "] is ", size);
-  if (size == -1) return dim < 0 || begin < 0 ? -1 : dim - begin;
-  if (dim >= 0 && (size > dim || (begin >= 0 && begin > dim - size))) {
-    throw invalid_argument("the slice of ", size, " elements from ", std::max<std::int64_t>(begin, 0),
-                           " leaves dimension ", i, ", whose size is ", dim);
-  }
-  return size;
+  if (size >= 0) return size;
+  if (dim < 0 || begin < 0) return -1;
+  if (begin > dim) throw invalid_argument("begin[", i, "] is ", begin, ", outside the dimension's ", dim);
+  return dim - begin;
 }
 
 void slice_shape(ShapeContext& c) {
@@ -48,9 +46,6 @@ void slice_shape(ShapeContext& c) {
   }
   std::vector<std::int64_t> dims;
   for (int i = 0; i < in.rank(); ++i) {
-    if (begin_value != nullptr && (begin[i] < 0 || (in[i] >= 0 && begin[i] > in[i]))) {
-      throw invalid_argument("begin[", i, "] is ", begin[i], ", outside dimension ", i, " of ", in);
-    }
     dims.push_back(slice_size(in[i], begin[i], size[i], size_value != nullptr, i));
   }
   c.set_output(0, PartialShape(std::move(dims)));

@@ -37,15 +37,12 @@ std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& perm) {
 
 void transpose_shape(ShapeContext& c) {
   const std::int64_t length = c.with_rank(1, 1)[0];
-  PartialShape x = c.input(0);
+  const PartialShape x = length >= 0 ? c.with_rank(0, static_cast<int>(length)) : c.input(0);
   const Tensor* perm = c.constant_input(1);
-  if (length >= 0) x = c.with_rank(0, static_cast<int>(length));
-  if (x.has_rank() && perm == nullptr && x.rank() > 1) x = PartialShape::unknown_of_rank(x.rank());
-  if (!x.has_rank() || perm == nullptr || x.rank() <= 1) return c.set_output(0, x);
-  const auto order = perm->to_int64s();
-  check_permutation(order, "perm");
+  if (!x.has_rank() || x.rank() <= 1) return c.set_output(0, c.input(0));
+  if (perm == nullptr) return c.set_output(0, PartialShape::unknown_of_rank(x.rank()));
   std::vector<std::int64_t> dims;
-  for (const auto p : order) dims.push_back(x[static_cast<int>(p)]);
+  for (const auto p : perm->to_int64s()) dims.push_back(x[normalized_axis(p, x.rank(), "an entry of perm")]);
   c.set_output(0, PartialShape(std::move(dims)));
 }
 
