@@ -15,8 +15,8 @@ TEST_P(Golden, AgreesWithTensorFlow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Golden,
-                         testing::Values("bias", "cast", "elementwise_binary", "elementwise_unary", "matmul", "random",
-                                         "reduction", "scan", "selection"),
+                         testing::Values("array", "segment", "bias", "cast", "elementwise_binary", "elementwise_unary",
+                                         "matmul", "random", "reduction", "scan", "selection"),
                          [](const auto& family) { return std::string(family.param); });
 
 }  // namespace
