@@ -213,6 +213,16 @@ void Samples::error(std::vector<SampleInput> inputs, Code code, AttrMap attrs, s
   add({.inputs = std::move(inputs), .attrs = std::move(attrs), .code = code, .message = std::move(message)});
 }
 
+void Samples::golden_exception(const std::string& id, const std::string& reason) {
+  if (reason.empty()) throw invalid_argument("samples of ", op_, ": why is ", id, " an exception?");
+  golden_exceptions_.push_back(id);
+}
+
+void Samples::unsupported(const std::vector<DType>& dtypes, const std::string& reason) {
+  if (reason.empty()) throw invalid_argument("samples of ", op_, ": why are types not supported?");
+  unsupported_.insert(unsupported_.end(), dtypes.begin(), dtypes.end());
+}
+
 void Samples::unary_elementwise(const std::vector<DType>& dtypes, const ElementwiseOptions& options) {
   for (DType dtype : dtypes) {
     for (const Shape& shape : shapes_for(dtypes, dtype)) {

@@ -79,6 +79,9 @@ struct Sample {
   Check gradient = Check::kAuto;
   // The same for the gradient's gradient. kAuto: unless some op on the way has none.
   Check second_order = Check::kAuto;
+  // Flat positions of floating inputs to which TensorFlow's gradient function gives none although the outputs depend on
+  // them. Elsewhere an absent gradient counts as zero and is checked as such.
+  std::vector<int> undifferentiated_inputs = {};
   // Relative (to 1 + |value|), for comparisons between instruction sets and with expected values.
   // 0 = by type: float64 1e-12, float32 1e-5, float16 2e-3, bfloat16 2e-2.
   double tolerance = 0;
@@ -93,6 +96,8 @@ struct Sample {
   // Set by error(): the call must fail with this code, when the node is made or when it runs.
   Code code = Code::kOk;
   std::string message = {};  // what the error's text must contain
+  // The op takes it at run time, and only shape inference, where the shapes are known, refuses (as TensorFlow does).
+  bool refused_by_inference = false;
   // Said in failures; default: the types and shapes of the inputs.
   std::string name = {};
 };
@@ -157,6 +162,12 @@ class Samples {
   // The op is only testable by the named test ("SaveRestore.WritesV2"), which must exist in this program.
   void covered_by(std::string test) { covered_by_.push_back(std::move(test)); }
 
+  // Types that TensorFlow's CPU kernels have and ours does not, with the reason. Everything else must be sampled.
+  void unsupported(const std::vector<DType>& dtypes, const std::string& reason);
+
+  // A case of testdata/golden that TensorFlow answers wrongly, with the reason. It must differ here.
+  void golden_exception(const std::string& id, const std::string& reason);
+
   // A tensor that differs from call to call and is the same in every run.
   Tensor random(DType dtype, const Shape& shape, const ValueRange& range = {});
   // Inputs that are variables. After the run their values count as further outputs.
@@ -173,6 +184,8 @@ class Samples {
   const std::vector<Sample>& samples() const { return samples_; }
   const std::vector<GraphSample>& graphs() const { return graphs_; }
   const std::vector<std::string>& covered_by() const { return covered_by_; }
+  const std::vector<std::string>& golden_exceptions() const { return golden_exceptions_; }
+  const std::vector<DType>& unsupported_types() const { return unsupported_; }
   bool empty() const { return samples_.empty() && graphs_.empty() && covered_by_.empty(); }
 
  private:
@@ -180,6 +193,8 @@ class Samples {
   std::vector<Sample> samples_;
   std::vector<GraphSample> graphs_;
   std::vector<std::string> covered_by_;
+  std::vector<std::string> golden_exceptions_;
+  std::vector<DType> unsupported_;
   std::uint64_t drawn_ = 0;
 };
 
