@@ -9,6 +9,7 @@
 #include "caudal/graph/constant_value.h"
 #include "caudal/graph/scope.h"
 #include "caudal/kernels/dispatch.h"
+#include "caudal/ops/gather_kernel.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/strided_copy.h"
 
@@ -150,8 +151,8 @@ void gather_rows(RunContext& c, const Tensor& params, const Tensor& indices, con
   });
 }
 
-void gather_along(RunContext& c, int axis, int batch_dims) {
-  const Tensor &params = c.input(0), &indices = c.input(1);
+void gather_slices(RunContext& c, const Tensor& params, int axis, int batch_dims) {
+  const Tensor& indices = c.input(1);
   const auto sizes = params.shape().dims(), places = indices.shape().dims();
   for (int i = 0; i < batch_dims; ++i) {
     if (sizes[i] != places[i]) {
@@ -174,12 +175,12 @@ void run_gather_v2(RunContext& c) {
   const int axis = normalized_axis(scalar_int(c.input(2), "axis"), params.rank());
   const int batch_dims = normalized_batch_dims(c.node().attr<std::int64_t>("batch_dims"), c.input(1).rank());
   if (batch_dims > axis) throw invalid_argument("batch_dims ", batch_dims, " is above the axis ", axis);
-  gather_along(c, axis, batch_dims);
+  gather_slices(c, params, axis, batch_dims);
 }
 
 void run_gather(RunContext& c) {
   if (c.input(0).rank() < 1) throw invalid_argument("params must have at least one dimension");
-  gather_along(c, 0, 0);
+  gather_slices(c, c.input(0), 0, 0);
 }
 
 // Offsets, in slices, that indices [..., depth] name in a tensor of shape `shape`; -1 for an index outside it.
@@ -461,6 +462,10 @@ void gather_nd_gradient(GradientContext& c) {
 void scatter_nd_gradient(GradientContext& c) { c.set_input_grad(1, gather_nd(c.grad(0), c.input(0))); }
 
 }  // namespace
+
+void internal::gather_along(RunContext& c, const Tensor& params, int axis, int batch_dims) {
+  gather_slices(c, params, axis, batch_dims);
+}
 
 CAUDAL_REGISTER_OP({.name = "Gather",
                     .inputs = "params: Tparams; indices: Tindices",

@@ -63,7 +63,8 @@ TEST_F(SummaryOps, NamesAndTagsAreTensorFlows) {
 
 TEST_F(SummaryOps, ScalarsAreWrittenAsTensorFlowWritesThem) {
   Session session;
-  EXPECT_EQ(session.run(raw_ops::scalar_summary("a", 1.0)).item<std::string>(), std::string("\n\x08\n\x01\x61\x15\0\0\x80?", 10));
+  EXPECT_EQ(session.run(raw_ops::scalar_summary("a", 1.0)).item<std::string>(),
+            std::string("\n\x08\n\x01\x61\x15\0\0\x80?", 10));
   EXPECT_EQ(session.run(raw_ops::scalar_summary(Tensor(Strings{"a", "b"}), Tensor(std::vector<int>{1, 2})))
                 .item<std::string>(),
             std::string("\n\x08\n\x01\x61\x15\0\0\x80?\n\x08\n\x01\x62\x15\0\0\0@", 20));
