@@ -1,4 +1,5 @@
 # The schemas: generated code lives in the build folder and stays inside the library.
 file(GLOB caudal_schemas CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/caudal/proto/*.proto)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated)
 target_sources(caudal_proto PRIVATE ${caudal_schemas})
-protobuf_generate(TARGET caudal_proto IMPORT_DIRS ${CMAKE_SOURCE_DIR} PROTOC_OUT_DIR ${CMAKE_BINARY_DIR})
+protobuf_generate(TARGET caudal_proto IMPORT_DIRS ${CMAKE_SOURCE_DIR} PROTOC_OUT_DIR ${CMAKE_BINARY_DIR}/generated)

@@ -1,0 +1,3 @@
+#include "caudal/cli/command.h"
+
+int main(int argc, char** argv) { return caudal::cli::main(argc, argv); }
