@@ -4,6 +4,8 @@
 
 #include "caudal/base/error.h"
 #include "caudal/graph/scope.h"
+#include "caudal/ops/dropout.h"
+#include "caudal/ops/selection.h"
 
 namespace caudal::inline v0::layers {
 namespace {
@@ -155,6 +157,22 @@ Output flatten(const Operand& inputs, const OpOptions& options) {
         .at_node("flatten", scope.prefix().substr(0, scope.prefix().size() - 1), short_location(options.where));
   }
   return OpBuilder("Reshape", {}).input(x).input({-1, static_cast<int>(size)}).build();
+}
+
+Output dropout(const Operand& inputs, const DropoutOptions& options) {
+  const LocationScope location(options.where);
+  const NameScope scope(options.name.empty() ? "dropout" : options.name);
+  const Output x = inputs.to_output(float32);
+  if (!(options.rate >= 0 && options.rate < 1)) {
+    throw invalid_argument("the rate is ", options.rate)
+        .at_node("dropout", scope.prefix().substr(0, scope.prefix().size() - 1), short_location(options.where))
+        .hint("It is the share of elements to drop, from 0 to below 1.");
+  }
+  if (!options.training) return nn::dropout(x, {.seed = options.seed, .rate = options.rate});
+  // A rate of 0 keeps every element and scales by 1: the very same numbers.
+  const Output rate = where(options.training, Operand(options.rate).to_output(x.dtype()),
+                            Operand(0.0).to_output(x.dtype()), {.name = "rate"});
+  return nn::dropout(x, {.seed = options.seed, .rate = rate});
 }
 
 }  // namespace caudal::inline v0::layers

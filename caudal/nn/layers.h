@@ -89,6 +89,17 @@ CAUDAL_API Output average_pooling2d(const Operand& inputs, Size2 pool_size, Size
 // [batch, d1, d2, ...] -> [batch, d1 * d2 * ...].
 CAUDAL_API Output flatten(const Operand& inputs, const OpOptions& options = {});
 
+struct DropoutOptions {
+  double rate = 0.5;     // share of elements that is dropped, below 1
+  Output training = {};  // scalar bool, usually a placeholder with default; none: always training
+  std::optional<std::int64_t> seed = {};
+  std::string name = {};
+  std::source_location where = std::source_location::current();
+};
+// While training, zeroes elements at random and scales the others by 1 / (1 - rate); otherwise the inputs as they are.
+// The random numbers are drawn in both cases.
+CAUDAL_API Output dropout(const Operand& inputs, const DropoutOptions& options = {});
+
 // Penalties: scale * sum |w|, scale * sum w^2 / 2, and both; for kernel_regularizer. A scale of 0 gives none.
 // Throws INVALID_ARGUMENT for a negative scale.
 CAUDAL_API Regularizer l1_regularizer(double scale);
