@@ -53,6 +53,8 @@ apt_install() {
   log=$(mktemp)
   # A source that is unreachable need not matter: the install below decides.
   $sudo apt-get update -q >"$log" 2>&1 </dev/null || true
+  # After an interrupted installation apt wants this first.
+  $sudo dpkg --configure -a >>"$log" 2>&1 </dev/null || true
   # The progress goes to a descriptor of its own, which apt makes non-blocking; sudo passes on only the first three.
   if ! $sudo bash -c 'exec 3>&1 >>"$0" 2>&1 && DEBIAN_FRONTEND=noninteractive exec apt-get install -y --no-install-recommends \
     -o APT::Status-Fd=3 -o Dpkg::Use-Pty=0 "$@"' "$log" "$@" </dev/null | show_apt_progress; then

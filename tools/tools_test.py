@@ -86,6 +86,7 @@ def fake_system(folder, installed, apt_works):
     binaries = tree.folder / "fake"
     binaries.mkdir()
     scripts = {
+        "dpkg": "true",
         "dpkg-query": 'for p in "$@"; do :; done; case " ' + " ".join(installed) + ' " in *" $p "*) printf installed;; *) exit 1;; esac',
         "apt-get": f'echo "$@" >> "{folder}/apt.log"; [ "$1" = update ] || {"true" if apt_works else "false"}',
     }
