@@ -1,8 +1,6 @@
 // Nodes of other families that gradients and compositions are made of.
 #pragma once
 
-#include <vector>
-
 #include "caudal/graph/builder.h"
 
 namespace caudal::inline v0 {
@@ -17,17 +15,9 @@ inline Output select(const Output& condition, const Output& x, const Output& y) 
   return OpBuilder("Select", {}).input(condition).input(x).input(y).build();
 }
 
-// x with a dimension of size 1 at `axis`.
-inline Output expand_dim(const Output& x, int axis) { return OpBuilder("ExpandDims", {}).input(x).input(axis).build(); }
-
 // x of another type.
 inline Output cast_to(const Output& x, DType dtype) {
   return x.dtype() == dtype ? x : OpBuilder("Cast", {}).input(x).attr("DstT", dtype).build();
-}
-
-// x under another shape; one size may be -1.
-inline Output reshape_to(const Output& x, const Operand& shape) {
-  return OpBuilder("Reshape", {}).input(x).input(shape).build();
 }
 
 }  // namespace caudal::inline v0
