@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "caudal/autodiff/gradient.h"
+#include "caudal/base/thread_pool.h"
 #include "caudal/core/kernel.h"
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
