@@ -13,7 +13,7 @@
 #include "caudal/ops/elementwise.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/elementwise_unary.h"
-#include "caudal/ops/make_op.h"
+#include "caudal/ops/selection.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -63,7 +63,7 @@ void selu_gradient(GradientContext& c) { c.set_input_grad(0, raw_ops::selu_grad(
 // gradients * (outputs + constant) where outputs < 0: linear in both.
 Output grad_to_outputs(GradientContext& c) {
   const Output& outputs = c.input(1);
-  return select(less(outputs, 0), c.grad(0) * c.input(0), zeros_like(outputs));
+  return raw_ops::select(less(outputs, 0), c.grad(0) * c.input(0), zeros_like(outputs));
 }
 
 void elu_grad_gradient(GradientContext& c) {

@@ -185,21 +185,21 @@ TEST_F(Conv, ShapesAsFarAsTheyAreKnown) {
 
 TEST_F(Conv, ErrorsNameShapesAndTheUsersLine) {
   const Output x = placeholder(float32, {-1, 28, 28, 3}, {.name = "images"});
-  const Output w = placeholder(float32, {5, 5, 1, 6}, {.name = "filters"});
+  const Output w = placeholder(float32, {5, 5, 2, 6}, {.name = "filters"});
   try {
     nn::conv2d(x, w, {.padding = "SAME", .name = "conv1"});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kInvalidArgument);
     const std::string text = error.what();
-    for (const char* piece : {"'conv1'", "3 channels", "filter takes 1", "'images:0'", "conv_test.cc:"}) {
+    for (const char* piece : {"'conv1'", "3 channels", "filter takes 2", "'images:0'", "conv_test.cc:"}) {
       EXPECT_NE(text.find(piece), std::string::npos) << text;
     }
   }
   const Output unknown = placeholder(float32);
   const Output y = nn::conv2d(unknown, w);
   EXPECT_THROW(
-      session_.run(y, {{unknown, Tensor::zeros(float32, {1, 4, 4, 1})}, {w, Tensor::zeros(float32, {5, 5, 1, 6})}}),
+      session_.run(y, {{unknown, Tensor::zeros(float32, {1, 4, 4, 2})}, {w, Tensor::zeros(float32, {5, 5, 2, 6})}}),
       Error);
 }
 

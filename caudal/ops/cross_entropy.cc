@@ -9,12 +9,14 @@
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/scope.h"
 #include "caudal/kernels/softmax.h"
+#include "caudal/ops/cast.h"
 #include "caudal/ops/constant.h"
 #include "caudal/ops/elementwise.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/elementwise_unary.h"
-#include "caudal/ops/make_op.h"
 #include "caudal/ops/op_util.h"
+#include "caudal/ops/reduction.h"
+#include "caudal/ops/selection.h"
 #include "caudal/ops/shape_ops.h"
 #include "caudal/ops/slicing.h"
 #include "caudal/ops/softmax.h"
@@ -48,7 +50,7 @@ void sparse_cross_entropy_shape(ShapeContext& c) {
 // --- Kernels ---
 
 // x repeated to `shape`, a matrix; x itself if it has that shape.
-Tensor broadcast_to(RunContext& c, const Tensor& x, const Shape& shape) {
+Tensor broadcast(RunContext& c, const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
   std::vector<std::int64_t> strides(2, 0);
   const auto own = x.shape().strides();
@@ -66,8 +68,8 @@ void run_cross_entropy(RunContext& c) {
     throw invalid_argument("features ", c.input(0).describe(), " and labels ", c.input(1).describe(),
                            " must be [batch, classes]");
   }
-  const Tensor features = broadcast_to(c, c.input(0), shape);
-  const Tensor labels = broadcast_to(c, c.input(1), shape);
+  const Tensor features = broadcast(c, c.input(0), shape);
+  const Tensor labels = broadcast(c, c.input(1), shape);
   Tensor& loss = c.allocate_output(0, Shape{shape[0]});
   Tensor& backprop = c.allocate_output(1, shape);
   kernels::softmax_cross_entropy(c.pool(), features.dtype(), features.raw(), labels.raw(), shape[0], shape[1],
@@ -99,7 +101,7 @@ Output features_gradient(GradientContext& c) {
   Output gradient = expand_dims(c.grad(0), -1) * c.output(1);
   if (c.has_grad(1)) {
     const Output softmax = nn::softmax(c.input(0));
-    gradient = gradient + (c.grad(1) - sum_last(c.grad(1) * softmax)) * softmax;
+    gradient = gradient + (c.grad(1) - reduce_sum(c.grad(1) * softmax, {.axis = -1, .keepdims = true})) * softmax;
   }
   return gradient;
 }
@@ -175,8 +177,8 @@ Output softmax_cross_entropy(const nn::SoftmaxCrossEntropyOptions& options, bool
   const NameScope scope(options.name.empty() ? "softmax_cross_entropy_with_logits" : options.name);
   const Output given = options.logits.to_output(DType::kFloat);
   // Sums of many half-precision numbers: in float, rounded once.
-  Output logits = cast_to(given, is_narrow(given.dtype()) ? DType::kFloat : given.dtype());
-  Output labels = cast_to(options.labels.to_output(logits.dtype()), logits.dtype());
+  Output logits = cast(given, is_narrow(given.dtype()) ? DType::kFloat : given.dtype());
+  Output labels = cast(options.labels.to_output(logits.dtype()), logits.dtype());
   if (labels_are_constant) labels = stop_gradient(labels);
   if (options.axis != -1) {
     if (!logits.shape().has_rank() || !labels.shape().has_rank()) {
@@ -190,7 +192,7 @@ Output softmax_cross_entropy(const nn::SoftmaxCrossEntropyOptions& options, bool
                           .input(as_matrix(logits))
                           .input(as_matrix(labels))
                           .build();
-  return cast_to(logits.shape().rank() == 2 ? loss : reshape(loss, outer_shape(logits)), given.dtype());
+  return cast(logits.shape().rank() == 2 ? loss : reshape(loss, outer_shape(logits)), given.dtype());
 }
 
 }  // namespace
@@ -217,7 +219,7 @@ Output sparse_softmax_cross_entropy_with_logits(const CrossEntropyOptions& optio
         .made_at(short_location(options.where))
         .hint("Labels are class numbers; for probabilities use softmax_cross_entropy_with_logits.");
   }
-  const Output logits = cast_to(given, is_narrow(given.dtype()) ? DType::kFloat : given.dtype());
+  const Output logits = cast(given, is_narrow(given.dtype()) ? DType::kFloat : given.dtype());
   Output loss = OpBuilder("SparseSoftmaxCrossEntropyWithLogits", {})
                     .input(as_matrix(logits))
                     .input(rank == 2 ? labels : reshape(labels, {-1}))
@@ -226,7 +228,7 @@ Output sparse_softmax_cross_entropy_with_logits(const CrossEntropyOptions& optio
     loss = reshape(loss, shape_of(labels));
     loss.set_shape(labels.shape());
   }
-  return cast_to(loss, given.dtype());
+  return cast(loss, given.dtype());
 }
 
 Output sigmoid_cross_entropy_with_logits(const CrossEntropyOptions& options) {
@@ -242,8 +244,8 @@ Output sigmoid_cross_entropy_with_logits(const CrossEntropyOptions& options) {
   // Selections instead of max and abs: their gradients at 0 are right.
   const Output zero = zeros_like(x);
   const Output positive = greater_equal(x, zero);
-  const Output relu = select(positive, x, zero);
-  const Output minus_abs = select(positive, -x, x);
+  const Output relu = raw_ops::select(positive, x, zero);
+  const Output minus_abs = raw_ops::select(positive, -x, x);
   return add(relu - x * z, log1p(exp(minus_abs)), {.name = scope.prefix()});
 }
 

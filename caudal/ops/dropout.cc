@@ -5,9 +5,9 @@
 
 #include "caudal/base/error.h"
 #include "caudal/graph/scope.h"
+#include "caudal/ops/cast.h"
 #include "caudal/ops/constant.h"
 #include "caudal/ops/elementwise_binary.h"
-#include "caudal/ops/make_op.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/random.h"
 
@@ -67,7 +67,7 @@ Output dropout(const Operand& input, const DropoutOptions& options) {
     }
     return drop(x, x * (1 / (1 - rate)), rate, options);
   }
-  const Output tensor = cast_to(given.to_output(), x.dtype());
+  const Output tensor = cast(given.to_output(), x.dtype());
   const Output rate = options.rate ? tensor : 1 - tensor;
   return drop(x, x / (1 - rate), rate, options);
 }

@@ -11,8 +11,8 @@
 #include "caudal/kernels/softmax.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/elementwise_unary.h"
-#include "caudal/ops/make_op.h"
 #include "caudal/ops/op_util.h"
+#include "caudal/ops/reduction.h"
 #include "caudal/ops/transpose_ops.h"
 
 namespace caudal::inline v0 {
@@ -51,11 +51,11 @@ std::unique_ptr<Kernel> prepare_softmax(PrepareContext& c) {
 
 void softmax_gradient(GradientContext& c) {
   const Output softmax = c.output(0);
-  c.set_input_grad(0, (c.grad(0) - sum_last(c.grad(0) * softmax)) * softmax);
+  c.set_input_grad(0, (c.grad(0) - reduce_sum(c.grad(0) * softmax, {.axis = -1, .keepdims = true})) * softmax);
 }
 
 void log_softmax_gradient(GradientContext& c) {
-  c.set_input_grad(0, c.grad(0) - sum_last(c.grad(0)) * exp(c.output(0)));
+  c.set_input_grad(0, c.grad(0) - reduce_sum(c.grad(0), {.axis = -1, .keepdims = true}) * exp(c.output(0)));
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 #include "caudal/graph/scope.h"
 #include "caudal/kernels/dispatch.h"
 #include "caudal/kernels/numeric.h"
+#include "caudal/ops/cast.h"
 #include "caudal/ops/elementwise_binary.h"
-#include "caudal/ops/make_op.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/shape_ops.h"
 
@@ -165,7 +165,7 @@ void top_k_gradient(GradientContext& c) {
   };
   const auto count = [](const Output& sizes) { return OpBuilder("Prod", {}).input(sizes).input({0}).build(); };
   const Output columns = last(shape);
-  const Output positions = cast_to(c.output(1), DType::kInt64);
+  const Output positions = cast(c.output(1), DType::kInt64);
   const Output total = count(shape);
   const Output zero = Operand(0).to_output(DType::kInt64);
   const Output first = OpBuilder("Range", {}).input(zero).input(total).input(columns).build();
