@@ -137,7 +137,11 @@ class Demo {
   }
 
  private:
-  void say(const std::string& text) const { std::fprintf(settings_.json ? stderr : stdout, "%s\n", text.c_str()); }
+  void say(const std::string& text) const {
+    std::FILE* out = settings_.json ? stderr : stdout;
+    std::fprintf(out, "%s\n", text.c_str());
+    std::fflush(out);  // in order with the progress on stderr
+  }
   std::string path(const char* name) const { return join_path(settings_.out, name); }
 
   void load() {

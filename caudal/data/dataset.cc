@@ -207,6 +207,13 @@ bool BatchStream::next(Batch& batch) {
   return true;
 }
 
+Batch BatchStream::next() {
+  Batch batch;
+  while (!next(batch)) {
+  }
+  return batch;
+}
+
 StreamPosition BatchStream::position() const { return impl_->handed_out; }
 
 void BatchStream::restore(const StreamPosition& position) {

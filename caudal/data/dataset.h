@@ -51,6 +51,8 @@ class CAUDAL_API BatchStream {
 
   // The next batch of this epoch; false at its end, after which the next epoch begins.
   bool next(Batch& batch);
+  // The next batch, into the next epoch if need be: next_batch() of TensorFlow's tutorials.
+  Batch next();
   StreamPosition position() const;
   // Throws INVALID_ARGUMENT for a position that this data set does not have.
   void restore(const StreamPosition& position);

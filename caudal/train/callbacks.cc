@@ -69,7 +69,7 @@ void ProgressBar::draw(const TrainStatus& status, bool last) {
   const double done = static_cast<double>(status.batch) / static_cast<double>(status.batches_per_epoch);
   if (!last && terminal_ && last_drawn_ >= 0 && status.seconds - last_drawn_ < kRedrawSeconds) return;
   const int tenth = static_cast<int>(done * 10);
-  if (!last && !terminal_ && tenth == last_tenth_) return;
+  if (!last && !terminal_ && (tenth == last_tenth_ || tenth == 10)) return;
   last_drawn_ = status.seconds;
   last_tenth_ = tenth;
 
