@@ -42,19 +42,6 @@ function(caudal_add_binary)
   endif()
 endfunction()
 
-# Each file of examples/ is a program against the library's public interface.
-function(caudal_add_examples)
-  file(GLOB examples CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.cc)
-  add_custom_target(caudal_examples)
-  foreach(source IN LISTS examples)
-    get_filename_component(name ${source} NAME_WE)
-    add_executable(example_${name} EXCLUDE_FROM_ALL ${source})
-    target_link_libraries(example_${name} PRIVATE caudal)
-    set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
-    add_dependencies(caudal_examples example_${name})
-  endforeach()
-endfunction()
-
 # One test program per layer, linked with all objects; a test may look upwards (an op is tested through a session).
 function(caudal_add_tests)
   find_package(GTest REQUIRED)
