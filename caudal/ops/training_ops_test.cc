@@ -243,6 +243,27 @@ TEST_P(TrainingOps, ChangeNothingWhereSomethingIsWrong) {
   EXPECT_EQ(session.run(ready).to_vector<float>(), (std::vector<float>{0, 0}));
 }
 
+// Adagrad, learning rate 0.1, accumulator 0.1, two gradients of one for the same row: their sum moves it by 0.098773;
+// one after the other they would move it by 0.1643529.
+TEST(SumDuplicates, AddsUpEqualIndices) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Variable v(Tensor(std::vector<float>{0})), accum(Tensor(std::vector<float>{.1F}));
+  const Variable w(Tensor(std::vector<float>{0})), accum2(Tensor(std::vector<float>{.1F}));
+  const IndexedSlices grad{.values = constant(Tensor(std::vector<float>{1, 1})),
+                           .indices = constant(Tensor(std::vector<int>{0, 0})),
+                           .dense_shape = {}};
+  const IndexedSlices summed = sum_duplicates(grad);
+  const Operation once = raw_ops::sparse_apply_adagrad(v, accum, .1, summed.values, summed.indices);
+  const Operation twice = raw_ops::sparse_apply_adagrad(w, accum2, .1, grad.values, grad.indices);
+  Session session;
+  session.run(global_variables_initializer());
+  session.run(once);
+  session.run(twice);
+  EXPECT_NEAR(session.run(v).item<float>(), -.0987730, 1e-6);
+  EXPECT_NEAR(session.run(w).item<float>(), -.1643529, 1e-6);
+}
+
 using harness::SampleInput;
 using harness::Samples;
 
