@@ -286,7 +286,11 @@ void add_training(Samples& samples, bool resource, int variables, const RestOf& 
       } else if (std::get<Rest>(r) == Rest::kGrad) {
         list.emplace_back(samples.random(type, sparse ? shape.with_dim(0, 3) : shape));
       } else {
-        list.emplace_back(Tensor(std::vector<int>{1, 0, 1}));
+        if (type == float64) {
+          list.emplace_back(Tensor(std::vector<std::int64_t>{1, 0, 1}));
+        } else {
+          list.emplace_back(Tensor(std::vector<int>{1, 0, 1}));
+        }
       }
     }
     return list;

@@ -116,7 +116,13 @@ using harness::Samples;
 const std::vector<DType> kNumbers = {float32, float64, float16, bfloat16, int8,   int16,     int32,
                                      int64,   uint8,   uint16,  uint32,   uint64, complex64, complex128};
 const std::vector<DType> kOrdered = {float32, float64, float16, bfloat16, int32, int64};
-const std::vector<DType> kAny = {float32, int64, boolean, complex64, string};
+const std::vector<DType> kReal = {float32, float64, float16, bfloat16, int8,   int16,
+                                  int32,   int64,   uint8,   uint16,   uint32, uint64};
+const std::vector<DType> kAny = {float32, float64, float16, bfloat16, int8,    int16,     int32,      int64,
+                                 uint8,   uint16,  uint32,  uint64,   boolean, complex64, complex128, string};
+const std::vector<DType> kGathered = {
+    float32, float64, float16, bfloat16,  int8,       int16,  int32,         int64,          uint8,         uint16,
+    uint32,  uint64,  boolean, complex64, complex128, string, DType::kQint8, DType::kQuint8, DType::kQint32};
 
 void add_scatters(Samples& samples, bool resource, const std::vector<DType>& types) {
   const auto variable = resource ? Samples::resource_variable : Samples::variable;
@@ -142,28 +148,31 @@ void add_scatters(Samples& samples, bool resource, const std::vector<DType>& typ
                 Code::kInvalidArgument);
 }
 
-#define CAUDAL_SCATTER_SAMPLES(op, types)                                 \
+#define CAUDAL_SCATTER_SAMPLES(op, types, resource_types)                 \
   CAUDAL_OP_SAMPLES(Scatter##op) { add_scatters(samples, false, types); } \
-  CAUDAL_OP_SAMPLES(ResourceScatter##op) { add_scatters(samples, true, types); }
-CAUDAL_SCATTER_SAMPLES(Update, kAny)
-CAUDAL_SCATTER_SAMPLES(Add, kNumbers)
-CAUDAL_SCATTER_SAMPLES(Sub, kNumbers)
-CAUDAL_SCATTER_SAMPLES(Mul, kNumbers)
-CAUDAL_SCATTER_SAMPLES(Div, kNumbers)
-CAUDAL_SCATTER_SAMPLES(Min, kOrdered)
-CAUDAL_SCATTER_SAMPLES(Max, kOrdered)
+  CAUDAL_OP_SAMPLES(ResourceScatter##op) { add_scatters(samples, true, resource_types); }
+CAUDAL_SCATTER_SAMPLES(Update, kAny, kAny)
+CAUDAL_SCATTER_SAMPLES(Add, kNumbers, kNumbers)
+CAUDAL_SCATTER_SAMPLES(Sub, kNumbers, kNumbers)
+CAUDAL_SCATTER_SAMPLES(Mul, kNumbers, kNumbers)
+CAUDAL_SCATTER_SAMPLES(Div, kNumbers, kNumbers)
+CAUDAL_SCATTER_SAMPLES(Min, kOrdered, kReal)
+CAUDAL_SCATTER_SAMPLES(Max, kOrdered, kReal)
 
 CAUDAL_OP_SAMPLES(ResourceGather) {
+  samples.covered_by("ResourceGather.ReadsRowsAndHasTheirGradient");
   const Tensor rows = Tensor::from<int>({2, 2}, {2, 0, 2, 2});
-  for (const DType type : {float64, int32, string, boolean}) {
+  samples.add({.inputs = {samples.resource_variable(samples.random(float32, {3, 2})),
+                          Tensor(std::vector<std::int64_t>{2, 0, 2})},
+               .attrs = {{"dtype", float32}}});
+  for (const DType type : kGathered) {
     for (const Shape& shape : {Shape{3}, Shape{3, 0}, Shape{3, 17}, Shape{3, 2, 2, 2}}) {
       samples.add(
           {.inputs = {samples.resource_variable(samples.random(type, shape)), rows}, .attrs = {{"dtype", type}}});
     }
   }
   samples.add({.inputs = {samples.resource_variable(samples.random(float32, {2, 3, 2})), rows},
-               .attrs = {{"dtype", float32}, {"batch_dims", 1}},
-               .gradient = harness::Check::kNo});
+               .attrs = {{"dtype", float32}, {"batch_dims", 1}}});
   samples.error({samples.resource_variable(samples.random(float32, {2})), rows}, Code::kInvalidArgument,
                 {{"dtype", float32}});
   samples.error({samples.resource_variable(samples.random(float32, {3})), rows}, Code::kInvalidArgument,

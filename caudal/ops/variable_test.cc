@@ -86,6 +86,15 @@ TEST_P(VariableTest, GoesThroughItsLife) {
   EXPECT_EQ(session.run(v).to_vector<int>(), (std::vector{7, 8}));
 }
 
+TEST_P(VariableTest, PassesGradientsOn) {
+  const Variable v = make(Tensor(std::vector<float>{1, 2}));
+  const Output weights = constant(Tensor(std::vector<float>{5, 7}));
+  const auto gradient = gradients({v}, {v.handle()}, {.grad_ys = {weights}});
+  Session session;
+  session.run(v.initializer());
+  EXPECT_EQ(session.run(gradient[0].dense()).to_vector<float>(), (std::vector<float>{5, 7}));
+}
+
 TEST_P(VariableTest, IsKeptPerSession) {
   const Variable v = make(1.0F);
   const Output more = v.assign_add(1.0F);
@@ -266,23 +275,33 @@ TEST(VariableOps, HandlesTellShapes) {
 const std::vector<DType> kNumbers = {float32, float64, float16, bfloat16, int8,   int16,     int32,
                                      int64,   uint8,   uint16,  uint32,   uint64, complex64, complex128};
 
+const std::vector<DType> kStored = {
+    float32,    float64, float16,       bfloat16,       int8,           int16,          int32,
+    int64,      uint8,   uint16,        uint32,         uint64,         boolean,        complex64,
+    complex128, string,  DType::kQint8, DType::kQuint8, DType::kQint32, DType::kQint16, DType::kQuint16};
+
+TEST(VariableOps, TheFirstVersionHasNoShapeForScalars) {
+  Graph graph;
+  const GraphScope scope(graph);
+  for (const DType type : kStored) {
+    const Tensor value = harness::random_tensor(type, {2});
+    const Output v = OpBuilder("Variable", {}).attr("shape", PartialShape::scalar()).attr("dtype", type).build();
+    EXPECT_EQ(v.shape(), PartialShape::unknown());
+    const Output set = raw_ops::assign(v, constant(value));
+    Session session;
+    EXPECT_TRUE(identical(session.run(set), value)) << type;
+  }
+}
+
 using harness::Samples;
 
 // Variables themselves are in the samples of all ops below.
 CAUDAL_OP_SAMPLES(VariableV2) { samples.covered_by("VariableTest.GoesThroughItsLife/Reference"); }
-CAUDAL_OP_SAMPLES(Variable) {
-  samples.graph({"the first version of the op",
-                 [] {
-                   const Output v =
-                       OpBuilder("Variable", {}).attr("shape", PartialShape::scalar()).attr("dtype", float32).build();
-                   return std::vector<Output>{
-                       raw_ops::assign(v, constant(Tensor(std::vector<float>{1, 2})), {.validate_shape = false})};
-                 },
-                 {Tensor(std::vector<float>{1, 2})}});
-}
+CAUDAL_OP_SAMPLES(Variable) { samples.covered_by("VariableOps.TheFirstVersionHasNoShapeForScalars"); }
 CAUDAL_OP_SAMPLES(VarHandleOp) { samples.covered_by("VariableTest.GoesThroughItsLife/Resource"); }
 CAUDAL_OP_SAMPLES(DestroyResourceOp) { samples.covered_by("VariableOps.AHandleThatIsDestroyedHasNoValue"); }
 CAUDAL_OP_SAMPLES(ReadVariableOp) {
+  samples.covered_by("VariableTest.PassesGradientsOn/Resource");
   for (const Shape& shape : {Shape{}, Shape{0}, Shape{3}, Shape{2, 3}, Shape{2, 1, 3, 2}}) {
     samples.add({.inputs = {samples.resource_variable(samples.random(float64, shape))}, .attrs = {{"dtype", float64}}});
   }
@@ -293,7 +312,7 @@ CAUDAL_OP_SAMPLES(ReadVariableOp) {
                 {{"dtype", float64}});
 }
 CAUDAL_OP_SAMPLES(Assign) {
-  for (const DType type : {float32, string, boolean, complex64}) {
+  for (const DType type : kStored) {
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{33}, Shape{2, 3, 2, 2}}) {
       const Tensor value = samples.random(type, shape);
       samples.add({.inputs = {samples.variable(samples.random(type, shape)), value}, .expected = {value}});
@@ -304,13 +323,13 @@ CAUDAL_OP_SAMPLES(Assign) {
                 {}, "[2]");
 }
 CAUDAL_OP_SAMPLES(AssignVariableOp) {
-  for (const DType type : {float32, string, boolean, complex64}) {
+  for (const DType type : kStored) {
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{33}, Shape{2, 3, 2, 2}}) {
       samples.add({.inputs = {samples.resource_variable(samples.random(type, shape)), samples.random(type, shape)}});
     }
   }
   samples.error({samples.resource_variable(samples.random(float32, {3})), samples.random(float32, {2})},
-                Code::kInvalidArgument);
+                Code::kInvalidArgument, {{"validate_shape", true}});
 }
 
 void add_updates(Samples& samples, bool resource) {
@@ -334,6 +353,9 @@ CAUDAL_OP_SAMPLES(IsVariableInitialized) {
   const auto v = samples.variable(samples.random(float32, {2}));
   samples.add({.inputs = {v}, .expected = {Tensor(true)}});
   samples.add({.inputs = {samples.uninitialized(v)}, .expected = {Tensor(false)}});
+  for (const DType type : kStored) {
+    samples.add({.inputs = {samples.variable(samples.random(type, {}))}, .expected = {Tensor(true)}});
+  }
 }
 CAUDAL_OP_SAMPLES(VarIsInitializedOp) {
   const auto v = samples.resource_variable(samples.random(float32, {2}));
@@ -341,11 +363,17 @@ CAUDAL_OP_SAMPLES(VarIsInitializedOp) {
   samples.add({.inputs = {samples.uninitialized(v)}, .expected = {Tensor(false)}});
 }
 CAUDAL_OP_SAMPLES(CountUpTo) {
+  samples.add({.inputs = {samples.variable(Tensor(std::int64_t{3}))},
+               .attrs = {{"limit", 4}},
+               .expected = {Tensor(std::int64_t{3})}});
   samples.add({.inputs = {samples.variable(Tensor(3))}, .attrs = {{"limit", 4}}, .expected = {Tensor(3)}});
   samples.error({samples.variable(Tensor(std::int64_t{4}))}, Code::kOutOfRange, {{"limit", 4}}, "reached the limit 4");
   samples.error({samples.variable(Tensor(std::vector<int>{4}))}, Code::kInvalidArgument, {{"limit", 4}});
 }
 CAUDAL_OP_SAMPLES(ResourceCountUpTo) {
+  samples.add({.inputs = {samples.resource_variable(Tensor(std::int64_t{3}))},
+               .attrs = {{"limit", 4}, {"T", int64}},
+               .expected = {Tensor(std::int64_t{3})}});
   samples.add({.inputs = {samples.resource_variable(Tensor(3))},
                .attrs = {{"limit", 4}, {"T", int32}},
                .expected = {Tensor(3)}});
