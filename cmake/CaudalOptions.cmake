@@ -1,5 +1,6 @@
 # Options and flags that every target shares.
 option(CAUDAL_BUILD_TESTS "Build the unit tests" ON)
+option(CAUDAL_BENCH "Offer the target caudal_bench" OFF)
 option(CAUDAL_FUZZ "Build the fuzz targets and nothing else" OFF)
 set(CAUDAL_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
 

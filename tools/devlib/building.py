@@ -52,19 +52,20 @@ def _compiler_launcher():
     return given or shutil.which("ccache") or str(ROOT / "tools" / "compile_cost.py")
 
 
-def configure(preset):
-    command = ["cmake", "--preset", preset, f"-DCMAKE_CXX_COMPILER_LAUNCHER={_compiler_launcher()}"]
+def configure(preset, options=()):
+    """`options` are further arguments of cmake, such as "-DCAUDAL_BENCH=ON"."""
+    command = ["cmake", "--preset", preset, f"-DCMAKE_CXX_COMPILER_LAUNCHER={_compiler_launcher()}", *options]
     result = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode != 0:
         console.say(result.stdout)
         raise BuildError(f"cmake --preset {preset} failed")
 
 
-def build(preset, target="all"):
+def build(preset, target="all", options=()):
     """Builds a target; raises BuildError after showing what the compiler said. Warnings are shown too."""
     progress = console.Progress(f"build {preset}")
     build_folder(preset).mkdir(parents=True, exist_ok=True)
-    configure(preset)
+    configure(preset, options)
     command = ["ninja", "-C", str(build_folder(preset)), "-j", str(jobs()), target]
     process = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                env=_build_environment(preset), errors="replace")
