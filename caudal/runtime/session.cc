@@ -24,11 +24,13 @@ struct PlannedRun {
   PlannedRun(PlanRequest request, const PlanOptions& options, Device& device)
       : plan(std::move(request), options, device) {}
 
-  InstancePool& pool_of(const std::shared_ptr<const Program>& program) {
+  std::shared_ptr<InstancePool> pool_of(const std::shared_ptr<const Program>& program) {
     std::lock_guard lock(mutex);
+    // Programs that the plan has dropped are still here; now and then all pools go, and those in use come back.
+    if (pools.size() > Plan::kMaxSpecialisations + 1) pools.clear();
     auto& pool = pools[program.get()];
     if (pool == nullptr) pool = std::make_shared<InstancePool>(program);
-    return *pool;
+    return pool;
   }
 
   Plan plan;
@@ -39,14 +41,15 @@ struct PlannedRun {
 // Gives an instance back to its pool at the end of a run, however it ends.
 class InstanceLease {
  public:
-  InstanceLease(InstancePool& pool, Allocator& allocator) : pool_(pool), instance_(pool.take(allocator)) {}
-  ~InstanceLease() { pool_.give_back(std::move(instance_)); }
+  InstanceLease(std::shared_ptr<InstancePool> pool, Allocator& allocator)
+      : pool_(std::move(pool)), instance_(pool_->take(allocator)) {}
+  ~InstanceLease() { pool_->give_back(std::move(instance_)); }
   InstanceLease(const InstanceLease&) = delete;
   InstanceLease& operator=(const InstanceLease&) = delete;
   RunInstance& operator*() const { return *instance_; }
 
  private:
-  InstancePool& pool_;
+  std::shared_ptr<InstancePool> pool_;
   std::unique_ptr<RunInstance> instance_;
 };
 
