@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "caudal/base/error.h"
 #include "caudal/graph/scope.h"
 #include "caudal/ops/activation.h"

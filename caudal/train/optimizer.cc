@@ -4,6 +4,7 @@
 #include "caudal/base/strings.h"
 #include "caudal/graph/scope.h"
 #include "caudal/ops/constant.h"
+#include "caudal/ops/training_ops.h"
 
 namespace caudal::inline v0::train {
 namespace {
@@ -12,15 +13,6 @@ std::string names_of(const std::vector<GradientAndVariable>& pairs) {
   std::vector<std::string> names;
   for (const auto& pair : pairs) names.push_back("'" + pair.variable.op_name() + "'");
   return join(names, ", ");
-}
-
-// Repeated rows summed: an update rule that squares its gradient must see each row once (cases A22).
-IndexedSlices summed(const IndexedSlices& slices) {
-  Node& unique = OpBuilder("Unique", {}).input(slices.indices).build_node();
-  const Output count = OpBuilder("Size", {}).input(unique.output(0)).build();
-  const Output values =
-      OpBuilder("UnsortedSegmentSum", {}).input(slices.values).input(unique.output(1)).input(count).build();
-  return {values, unique.output(0), slices.dense_shape};
 }
 
 }  // namespace
@@ -74,7 +66,7 @@ Operation Optimizer::apply_gradients(const std::vector<GradientAndVariable>& pai
   for (const auto& pair : pairs) {
     if (!pair.gradient) continue;
     const NameScope update("update_" + pair.variable.op_name());
-    updates.push_back(pair.gradient.is_sparse() ? apply_sparse(summed(pair.gradient.slices()), pair.variable)
+    updates.push_back(pair.gradient.is_sparse() ? apply_sparse(sum_duplicates(pair.gradient.slices()), pair.variable)
                                                 : apply_dense(pair.gradient.dense(), pair.variable));
   }
   Operation done;
