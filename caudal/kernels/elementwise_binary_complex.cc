@@ -36,6 +36,8 @@ BinaryLoop::Fn lookup(BinaryOp op) {
       return binary_loop<T, Xdivy>;
     case BinaryOp::kXlogy:
       return binary_loop<T, Xlogy>;
+    case BinaryOp::kXlog1py:
+      return binary_loop<T, Xlog1pyComplex>;
     case BinaryOp::kEqual:
       return binary_loop<T, Equal>;
     case BinaryOp::kNotEqual:

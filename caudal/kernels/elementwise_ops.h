@@ -109,6 +109,13 @@ struct Log1pComplex {
   }
 };
 
+struct Xlog1pyComplex {
+  template <class T>
+  static T apply(T x, T y, T p) {
+    return x == T(0) ? x : wrap_mul<T>(x, Log1pComplex::apply<T>(y, p));
+  }
+};
+
 #define CAUDAL_BINARY(Name, expression)                 \
   struct Name {                                         \
     template <class T>                                  \

@@ -101,7 +101,8 @@ std::unique_ptr<Kernel> prepare_cast(PrepareContext& c) {
     throw unimplemented(from, " does not convert to ", to);
   }
   c.allow_in_place(0, 0);
-  const bool drops = c.attr<bool>("Truncate") && mantissa_bits(to) > 0;
+  // From half or bfloat16 nothing is left to drop but exponents.
+  const bool drops = c.attr<bool>("Truncate") && mantissa_bits(from) >= 23 && mantissa_bits(to) > 0;
   return std::make_unique<CastKernel>(drops ? std::max(0, mantissa_bits(from) - mantissa_bits(to)) : 0);
 }
 

@@ -21,14 +21,18 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 CAUDAL_OP_SAMPLES(Cast) {
   for (const DType from : kTypes) {
     for (const DType to : kTypes) {
-      samples.add({.inputs = {samples.random(from, {2, 37}, {.low = 0, .high = 100})}, .attrs = {{"DstT", to}}});
+      // Differences of rounded values say nothing.
+      const bool precise = (from == float64 || from == complex128) && (to == float64 || to == complex128);
+      samples.add({.inputs = {samples.random(from, {2, 37}, {.low = 0, .high = 100})},
+                   .attrs = {{"DstT", to}},
+                   .gradient = precise ? harness::Check::kAuto : harness::Check::kNo});
     }
   }
   for (const Shape& shape : {Shape{}, Shape{0, 3}, Shape{2, 3, 4, 5}, Shape{40001}}) {
     samples.add({.inputs = {samples.random(float32, shape)}, .attrs = {{"DstT", int32}}});
     samples.add({.inputs = {samples.random(uint8, shape)}, .attrs = {{"DstT", float32}}});
   }
-  // TensorFlow 2.21 on x86-64.
+  // As TensorFlow 2.21 answers on x86-64.
   const Tensor odd(std::vector<float>{kNan, kInf, -kInf, 3e9F, -3e9F, 300.7F, -1.5F});
   const auto least = std::numeric_limits<int>::min();
   samples.add({.inputs = {odd},
@@ -43,7 +47,8 @@ CAUDAL_OP_SAMPLES(Cast) {
   samples.add({.inputs = {Tensor("a")}, .attrs = {{"DstT", string}}, .expected = {Tensor("a")}});
   samples.add({.inputs = {Tensor(std::vector<double>{1 / 3.0, -1 / 3.0})},
                .attrs = {{"DstT", float32}, {"Truncate", true}},
-               .expected = {Tensor(std::vector<float>{0.333333313F, -0.333333313F})}});
+               .expected = {Tensor(std::vector<float>{0.333333313F, -0.333333313F})},
+               .gradient = harness::Check::kNo});
   samples.add({.inputs = {Tensor(std::vector<float>{1.0117188F, -1.0039062F})},
                .attrs = {{"DstT", bfloat16}, {"Truncate", true}},
                .expected = {Tensor::from<BFloat16>({2}, {BFloat16(1.0078125F), BFloat16(-1.0F)})}});

@@ -55,9 +55,10 @@ std::unique_ptr<Kernel> prepare_add(PrepareContext& c) {
   return c.input_type(0) == DType::kString ? kernel_of<join_strings>(c) : make_binary_kernel(c, BinaryOp::kAdd);
 }
 
-bool can_broadcast(const Shape& a, const Shape& b) {
+// False if some sizes, both known, contradict each other.
+bool can_broadcast(const PartialShape& a, const PartialShape& b) {
   for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
-    if (a[-i] != b[-i] && a[-i] != 1 && b[-i] != 1) return false;
+    if (a[-i] >= 0 && b[-i] >= 0 && a[-i] != b[-i] && a[-i] != 1 && b[-i] != 1) return false;
   }
   return true;
 }
@@ -131,8 +132,9 @@ void run_broadcast_gradient_args(RunContext& c) {
 
 void equality_shape(ShapeContext& c) {
   if (c.attr<bool>("incompatible_shape_error")) return broadcast_shape(c);
-  const auto x = c.input(0).to_shape(), y = c.input(1).to_shape();
-  c.set_output(0, x && y && can_broadcast(*x, *y) ? PartialShape(broadcast(*x, *y)) : PartialShape::unknown());
+  const PartialShape &x = c.input(0), &y = c.input(1);
+  if (!can_broadcast(x, y)) return c.set_output(0, PartialShape::scalar());
+  c.set_output(0, x.is_fully_known() && y.is_fully_known() ? broadcast(x, y) : PartialShape::unknown());
 }
 
 void broadcast_gradient_args_shape(ShapeContext& c) {

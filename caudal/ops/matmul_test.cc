@@ -63,7 +63,10 @@ void batches(Samples& samples, bool broadcasts) {
   }
 }
 CAUDAL_OP_SAMPLES(BatchMatMul) { batches(samples, false); }
-CAUDAL_OP_SAMPLES(BatchMatMulV2) { batches(samples, true); }
+CAUDAL_OP_SAMPLES(BatchMatMulV2) {
+  batches(samples, true);
+  samples.add({.inputs = {samples.random(int16, {2, 2, 3}), samples.random(int16, {3, 2})}});
+}
 
 class MatMulTest : public testing::Test {
  protected:

@@ -95,7 +95,8 @@ void take_roots(ThreadPool& pool, Tensor& x) {
     return kernels::run_unary(pool, loop, x.raw(), size, x.raw(), size, x.num_elements());
   }
   kernels::dispatch(kernels::IntegerTypes{}, x.dtype(), "EuclideanNorm", [&]<class T>() {
-    for (T& value : x.flat<T>()) value = static_cast<T>(std::sqrt(static_cast<double>(value)));
+    // A sum below 0 has wrapped around: it has no root.
+    for (T& value : x.flat<T>()) value = value > T(0) ? static_cast<T>(std::sqrt(static_cast<double>(value))) : T(0);
   });
 }
 

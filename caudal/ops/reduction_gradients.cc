@@ -6,6 +6,7 @@
 
 #include "caudal/base/error.h"
 #include "caudal/graph/constant_value.h"
+#include "caudal/ops/elementwise.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/reduction.h"
@@ -104,7 +105,7 @@ Output prod_gradient_along(GradientContext& c, const std::vector<std::int64_t>& 
   for (std::size_t i = axes.size(); i-- > 0;) {
     const Output before = cumprod(partial[i], axes[i], {.exclusive = true});
     const Output after = cumprod(partial[i], axes[i], {.exclusive = true, .reverse = true});
-    grad = before * after * grad;
+    grad = conj_if_complex(before) * conj_if_complex(after) * grad;
   }
   return grad;
 }
@@ -118,7 +119,7 @@ Output prod_gradient_anywhere(GradientContext& c) {
   const Output product = reduce_prod(where(is_zero, 1, x), {.axis = axes, .keepdims = true});
   const Output others = where(is_zero, product, product / where(is_zero, 1, x));
   const Output alone = equal(zeros, to_type(is_zero, x.dtype()));
-  return where(alone, others, 0) * with_axes(c, c.grad(0));
+  return conj_if_complex(where(alone, others, 0)) * with_axes(c, c.grad(0));
 }
 
 }  // namespace
@@ -137,7 +138,7 @@ void extreme_gradient(GradientContext& c) {
 }
 
 void euclidean_norm_gradient(GradientContext& c) {
-  c.set_input_grad(0, c.input(0) / with_axes(c, c.output(0) / c.grad(0)));
+  c.set_input_grad(0, c.input(0) * with_axes(c, c.grad(0) / c.output(0)));
 }
 
 void add_n_gradient(GradientContext& c) {

@@ -18,8 +18,13 @@ void scans(Samples& samples) {
     for (const bool exclusive : {false, true}) {
       for (const bool reverse : {false, true}) {
         const AttrMap attrs = {{"exclusive", exclusive}, {"reverse", reverse}};
-        samples.add({.inputs = {samples.random(dtype, {5}, range), Tensor(0)}, .attrs = attrs});
-        samples.add({.inputs = {samples.random(dtype, {2, 3, 2}, range), Tensor(std::int64_t{-2})}, .attrs = attrs});
+        // TensorFlow's gradient of Cumprod does not conjugate.
+        const auto gradient =
+            is_complex(dtype) && samples.op() == "Cumprod" ? harness::Check::kNo : harness::Check::kAuto;
+        samples.add({.inputs = {samples.random(dtype, {5}, range), Tensor(0)}, .attrs = attrs, .gradient = gradient});
+        samples.add({.inputs = {samples.random(dtype, {2, 3, 2}, range), Tensor(std::int64_t{-2})},
+                     .attrs = attrs,
+                     .gradient = gradient});
       }
     }
   }

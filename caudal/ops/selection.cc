@@ -166,6 +166,18 @@ std::unique_ptr<Kernel> prepare_selection(PrepareContext& c) {
   return kernel_of<run>(c);
 }
 
+// The lower limit wins if it is above the upper one; a NaN limit is none. Complex values are limited part by part.
+template <class T>
+T clipped(T x, T low, T high) {
+  if constexpr (kernels::kIsComplex<T>) {
+    return {clipped(x.real(), low.real(), high.real()), clipped(x.imag(), low.imag(), high.imag())};
+  } else {
+    using W = kernels::Wide<T>;
+    const T below = static_cast<W>(high) < static_cast<W>(x) ? high : x;
+    return static_cast<W>(below) < static_cast<W>(low) ? low : below;
+  }
+}
+
 void run_clip_by_value(RunContext& c) {
   const Tensor &t = c.input(0), &low = c.input(1), &high = c.input(2);
   for (const Tensor* limit : {&low, &high}) {
@@ -175,23 +187,18 @@ void run_clip_by_value(RunContext& c) {
     }
   }
   Tensor& out = c.allocate_output(0, t.shape());
-  kernels::dispatch(kernels::RealTypes{}, t.dtype(), "ClipByValue", [&]<class T>() {
-    using W = kernels::Wide<T>;
+  kernels::dispatch(kernels::NumberTypes{}, t.dtype(), "ClipByValue", [&]<class T>() {
     const T *x = t.data<T>(), *lo = low.data<T>(), *hi = high.data<T>();
     T* y = out.data<T>();
     const std::int64_t step_lo = low.rank() == 0 ? 0 : 1, step_hi = high.rank() == 0 ? 0 : 1;
     c.pool().parallel_for(t.num_elements(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        // The lower limit wins if it is above the upper one; a NaN limit is none.
-        const T a = static_cast<W>(hi[i * step_hi]) < static_cast<W>(x[i]) ? hi[i * step_hi] : x[i];
-        y[i] = static_cast<W>(a) < static_cast<W>(lo[i * step_lo]) ? lo[i * step_lo] : a;
-      }
+      for (std::int64_t i = begin; i < end; ++i) y[i] = clipped(x[i], lo[i * step_lo], hi[i * step_hi]);
     });
   });
 }
 
 std::unique_ptr<Kernel> prepare_clip_by_value(PrepareContext& c) {
-  if (!is_floating(c.input_type(0)) && !is_integer(c.input_type(0))) {
+  if (!is_differentiable(c.input_type(0)) && !is_integer(c.input_type(0))) {
     throw unimplemented("no kernel for ", c.input_type(0), " on CPU");
   }
   c.allow_in_place(0, 0);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "caudal/graph/scope.h"
@@ -71,6 +72,16 @@ CAUDAL_OP_SAMPLES(ClipByValue) {
     samples.add(
         {.inputs = {samples.random(dtype, {2, 3}), samples.random(dtype, {2, 3}, {.low = 0, .high = 1}), high}});
   }
+  using C = std::complex<float>;
+  for (const DType dtype : {complex64, complex128}) {
+    samples.add({.inputs = {samples.random(dtype, {2, 3}), harness::tensor_of(dtype, {}, {1}),
+                            harness::tensor_of(dtype, {}, {3})},
+                 .gradient = harness::Check::kNo});  // Less has no complex types
+  }
+  samples.add({.inputs = {Tensor::from<C>({3}, {C(1, 2), C(5, 0), C(1, -5)}), Tensor::scalar(C(-1, -1)),
+                          Tensor::scalar(C(1, 1))},
+               .expected = {Tensor::from<C>({3}, {C(1, 1), C(1, 0), C(1, -1)})},
+               .gradient = harness::Check::kNo});
   // NaN passes; a NaN limit is none; the lower limit wins.
   samples.add(
       {.inputs = {floats({kNan, 1, 5, -3}), Tensor(0.0F), Tensor(2.0F)}, .expected = {floats({kNan, 1, 2, 0})}});
