@@ -146,13 +146,17 @@ class Demo {
 
   void load() {
     const Source source = find_data(settings_);
-    const bool few = source.is_sample;
-    sets_ = data::load_idx(source.directory, {.validation_size = few ? 100 : 5000});
+    sets_ = data::load_idx(source.directory, {.validation_size = 0});
+    // 5,000 of Fashion-MNIST's 60,000.
+    const std::int64_t rows = sets_.train.size();
+    const std::int64_t cut = rows - rows / 12;
+    sets_.validation = sets_.train.rows(cut, rows);
+    sets_.train = sets_.train.rows(0, cut);
     classes_ = count_classes(sets_);
     fashion_ = settings_.data.empty();
     say(internal::concat("Pictures: ", sets_.train.size(), " to train, ", sets_.validation.size(), " to validate, ",
                          sets_.test.size(), " to test, ", classes_, " classes, from ", source.directory));
-    if (few) {
+    if (source.is_sample) {
       say("These are only the few pictures that come with the sources: they show the path, not the accuracy.\n"
           "For all 70,000: apt-get install dataset-fashion-mnist");
     }

@@ -1,3 +1,7 @@
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include "caudal/base/error.h"
 #include "caudal/proto/attr_proto.h"
 #include "caudal/proto/graph_def.h"
 
@@ -39,6 +43,20 @@ pb::GraphDef export_graph_def(const Graph& graph, bool strip_defaults) {
     proto->set_gradient_func(gradient);
   }
   return def;
+}
+
+std::string deterministic_bytes(const google::protobuf::MessageLite& message) {
+  if (message.ByteSizeLong() > INT32_MAX) {
+    throw invalid_argument("a graph of ", message.ByteSizeLong(), " bytes; files hold less than 2 GiB")
+        .hint("Keep large constants in variables and checkpoints.");
+  }
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
 }
 
 }  // namespace caudal::inline v0

@@ -30,4 +30,8 @@ void import_graph_def(const pb::GraphDef& def, const ImportSpec& spec, Graph& gr
 pb::GraphDef export_graph_def(const Graph& graph, bool strip_defaults = false);
 pb::NodeDef export_node(const Node& node, bool strip_defaults = false);
 
+// The serialized message, maps in order of their keys: equal messages give equal bytes in every process.
+// Throws INVALID_ARGUMENT for one of 2 GiB or more.
+std::string deterministic_bytes(const google::protobuf::MessageLite& message);
+
 }  // namespace caudal::inline v0

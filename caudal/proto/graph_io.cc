@@ -68,7 +68,7 @@ void import_graph_file(const std::string& path, Graph& graph, const ImportGraphO
   }
 }
 
-std::string graph_to_bytes(const Graph& graph) { return export_graph_def(graph).SerializeAsString(); }
+std::string graph_to_bytes(const Graph& graph) { return deterministic_bytes(export_graph_def(graph)); }
 
 std::string graph_to_text(const Graph& graph) {
   std::string text;

@@ -70,7 +70,7 @@ std::string meta_graph_to_bytes(const Graph& graph, const SaverNodes* saver) {
     def->set_keep_checkpoint_every_n_hours(saver->keep_checkpoint_every_n_hours);
     def->set_version(pb::SaverDef::V2);
   }
-  return meta.SerializeAsString();
+  return deterministic_bytes(meta);
 }
 
 std::string checkpoint_list_to_text(const CheckpointList& list) {

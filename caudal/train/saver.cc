@@ -64,6 +64,27 @@ void remove_checkpoint(Env& env, const std::string& prefix) {
   }
 }
 
+// "x.tempstate12-3" and "x.tmp12-3": what BundleWriter and write_file_atomically rename once it is complete.
+bool is_temporary(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  std::string_view suffix = name.substr(dot + 1);
+  for (const std::string_view kind : {"tempstate", "tmp"}) {
+    if (!suffix.starts_with(kind)) continue;
+    suffix.remove_prefix(kind.size());
+    return !suffix.empty() && suffix.find_first_not_of("0123456789-") == std::string_view::npos;
+  }
+  return false;
+}
+
+// Removes what a killed process left of its last save to `path` or to the list.
+void remove_leftovers(Env& env, const std::string& path, const std::string& list) {
+  const std::string directory = directory_of(path), base = base_name(path);
+  for (const std::string& name : env.list(directory)) {
+    if (is_temporary(name) && (name.starts_with(base) || name.starts_with(list))) env.remove(join_path(directory, name));
+  }
+}
+
 }  // namespace
 
 Saver::Saver(const SaverOptions& options) : variables_(options.variables), options_(options) {
@@ -130,7 +151,8 @@ std::string Saver::save(Session& session, const std::string& path, const SaveOpt
   Env& env = session.env();
   const std::string prefix = options.global_step ? internal::concat(path, '-', *options.global_step) : path;
   const std::string directory = directory_of(prefix);
-  if (!directory.empty()) env.mkdirs(directory);
+  env.mkdirs(directory);
+  remove_leftovers(env, path, options.latest_filename);
 
   StateMap state = options.state;
   for (auto& [node, bytes] : session.node_states().save()) state[kNodeStatePrefix + node] = std::move(bytes);

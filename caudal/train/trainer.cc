@@ -118,6 +118,8 @@ History Trainer::fit(const data::DataSet& rows, const FitOptions& options) {
   while (position_.epoch < options.epochs && !stop_requested_) {
     status.epoch = position_.epoch;
     status.batch = (position_.row + options.batch_size - 1) / options.batch_size;
+    status.examples = position_.examples;
+    status.means = means(position_.sums, position_.examples, "");  // of the part before an interruption
     status.validation.clear();
     notify(options, &Callback::on_epoch_begin, status);
     if (!run_epoch(stream, options, status)) break;
