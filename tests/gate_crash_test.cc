@@ -100,8 +100,8 @@ Child start_child(std::int64_t die_at, const std::string& directory) {
   // The quiet listener: standard output is ours.
   const char* const words[] = {"child", "--gtest_filter=GateCrash.*", "--gtest_brief=1", nullptr};
   Child child;
-  const int failed = posix_spawn(&child.pid, "/proc/self/exe", &actions, nullptr, const_cast<char* const*>(words),
-                                 environment.data());
+  const int failed =
+      posix_spawn(&child.pid, "/proc/self/exe", &actions, nullptr, const_cast<char* const*>(words), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   if (failed != 0) throw internal_error("posix_spawn");

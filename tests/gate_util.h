@@ -95,9 +95,9 @@ inline Network make_cnn(std::int64_t side) {
   net.images = placeholder(float32, {-1, side, side, 1}, {.name = "images"});
   net.labels = placeholder(int64, {-1}, {.name = "labels"});
   net.training = placeholder_with_default(false, PartialShape::scalar(), {.name = "training"});
-  Output x = layers::conv2d(
-      net.images, 4, {3, 3},
-      {.padding = "same", .activation = nn::relu, .kernel_initializer = he_normal(), .name = "conv1"});
+  Output x =
+      layers::conv2d(net.images, 4, {3, 3},
+                     {.padding = "same", .activation = nn::relu, .kernel_initializer = he_normal(), .name = "conv1"});
   x = layers::max_pooling2d(x, {2, 2}, {2, 2}, {.name = "pool1"});
   x = layers::conv2d(x, 8, {3, 3},
                      {.padding = "same", .activation = nn::relu, .kernel_initializer = he_normal(), .name = "conv2"});

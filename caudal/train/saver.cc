@@ -81,7 +81,8 @@ bool is_temporary(std::string_view name) {
 void remove_leftovers(Env& env, const std::string& path, const std::string& list) {
   const std::string directory = directory_of(path), base = base_name(path);
   for (const std::string& name : env.list(directory)) {
-    if (is_temporary(name) && (name.starts_with(base) || name.starts_with(list))) env.remove(join_path(directory, name));
+    if (is_temporary(name) && (name.starts_with(base) || name.starts_with(list)))
+      env.remove(join_path(directory, name));
   }
 }
 

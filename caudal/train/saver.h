@@ -7,8 +7,8 @@
 // Besides TensorFlow's files a checkpoint has a sidecar, "<prefix>.caudal-state": the states of random ops and whatever
 // the caller adds, so that a resumed run continues exactly. A checkpoint without it restores all the same. Everything
 // is written under temporary names and synced before it gets its own; the file "checkpoint" is replaced last: a crash
-// at any moment leaves the newest complete checkpoint readable, and the next save removes the temporary files. Ownership: holds handles of its graph. Thread safety:
-// one save at a time per directory.
+// at any moment leaves the newest complete checkpoint readable, and the next save removes the temporary files.
+// Ownership: holds handles of its graph. Thread safety: one save at a time per directory.
 #pragma once
 
 #include <cstdint>

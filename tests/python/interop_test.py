@@ -26,12 +26,16 @@ class DemoInteropTest(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(scratch.cleanup)
         cls.folder = pathlib.Path(scratch.name)
-        # Three epochs of eight steps: the loss of a batch is written every 20 steps.
-        result = subprocess.run([os.environ["CAUDAL_BIN"], "demo", "--data", str(_SAMPLE), "--out", scratch.name, "--json",
-                                 "--epochs", "3"], check=True, capture_output=True, text=True)
-        cls.values = json.loads(result.stdout)
+        cls.values = cls.demo(cls.folder)
         cls.images = read_idx("t10k-images-idx3-ubyte.gz", 16).reshape(-1, 28, 28, 1).astype(np.float32) / np.float32(255)
         cls.labels = read_idx("t10k-labels-idx1-ubyte.gz", 8).astype(np.int64)
+
+    @staticmethod
+    def demo(folder, *words):
+        # Three epochs of eight steps: the loss of a batch is written every 20 steps.
+        result = subprocess.run([os.environ["CAUDAL_BIN"], "demo", "--data", str(_SAMPLE), "--out", str(folder), "--json",
+                                 "--epochs", "3", *words], check=True, capture_output=True, text=True)
+        return json.loads(result.stdout)
 
     def test_checkpoint(self):
         reader = tf.train.load_checkpoint(self.values["checkpoint"])
@@ -44,6 +48,15 @@ class DemoInteropTest(unittest.TestCase):
         # Adam's power of beta tells the number of updates.
         self.assertAlmostEqual(float(reader.get_tensor("beta1_power")), 0.9**25, places=6)
         self.assertEqual(tf.train.latest_checkpoint(str(self.folder / "checkpoints")), self.values["checkpoint"])
+
+    def test_overwritten_checkpoint(self):
+        """Resuming a finished run writes its last checkpoint again, under the same name."""
+        with tempfile.TemporaryDirectory() as folder:
+            values = self.demo(folder)
+            first = tf.train.load_checkpoint(values["checkpoint"]).get_tensor("conv1/kernel")
+            self.assertEqual(self.demo(folder, "--resume")["checkpoint"], values["checkpoint"])
+            second = tf.train.load_checkpoint(values["checkpoint"]).get_tensor("conv1/kernel")
+            np.testing.assert_array_equal(first, second)
 
     def test_meta_graph_runs(self):
         """TensorFlow imports graph and variables and finds the same accuracy."""
