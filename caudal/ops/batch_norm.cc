@@ -54,7 +54,7 @@ void batch_norm_shape(ShapeContext& c) {
   const std::int64_t channels = channel_count(c, x, 1, c.attr<bool>("is_training") ? 3 : 5);
   c.set_output(0, x);
   for (int i = 1; i < 5; ++i) c.set_output(i, PartialShape({channels}));
-  if (c.num_outputs() > 5) c.set_output(5, PartialShape::unknown());
+  if (c.num_outputs() > 5) c.set_output(5, PartialShape::scalar());
 }
 
 void batch_norm_grad_shape(ShapeContext& c) {

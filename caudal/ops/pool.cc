@@ -119,7 +119,10 @@ void max_pool_grad_grad_v2_shape(ShapeContext& c) {
 }
 
 void grad_with_argmax_shape(ShapeContext& c) { c.set_output(0, c.with_rank(0, 4)); }
-void grad_grad_with_argmax_shape(ShapeContext& c) { c.set_output(0, c.merged(1, 2)); }
+void grad_grad_with_argmax_shape(ShapeContext& c) {
+  c.merged(0, 1);
+  c.set_output(0, c.with_rank(2, 4));
+}
 
 void avg_pool_grad_shape(ShapeContext& c) {
   c.with_rank(1, 4);

@@ -46,7 +46,8 @@ CAUDAL_OP_SAMPLES(RandomUniformInt) {
 }
 
 CAUDAL_OP_SAMPLES(RandomShuffle) {
-  for (const DType dtype : {float32, int8, boolean, complex128, string}) {
+  for (const DType dtype : {float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32,
+                            uint64, boolean, complex64, complex128, string}) {
     for (const Shape& shape : {Shape{}, Shape{0, 2}, Shape{1, 5}, Shape{9}, Shape{5, 3, 2}}) {
       samples.add({.inputs = {samples.random(dtype, shape)}, .opaque_outputs = {0}});
     }

@@ -37,10 +37,12 @@ CAUDAL_OP_SAMPLES(Softmax) { softmax_samples(samples); }
 CAUDAL_OP_SAMPLES(LogSoftmax) { softmax_samples(samples); }
 
 CAUDAL_OP_SAMPLES(SoftmaxCrossEntropyWithLogits) {
+  samples.golden_exception("SoftmaxCrossEntropyWithLogits/1", "a gradient has the shape of its input");
   for (const DType dtype : kFloats) {
     for (const Shape& shape : {Shape{1, 1}, Shape{3, 5}, Shape{0, 4}, Shape{33, 17}}) {
       const Tensor labels = samples.random(dtype, shape, {.low = 0, .high = 1, .clear = 0});
-      samples.add({.inputs = {samples.random(dtype, shape), labels}});
+      // TensorFlow's gradient is that of the loss only where labels sum to 1; these do not.
+      samples.add({.inputs = {samples.random(dtype, shape), labels}, .gradient = harness::Check::kNo});
     }
   }
   samples.add(

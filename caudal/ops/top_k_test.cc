@@ -13,19 +13,21 @@
 namespace caudal::inline v0 {
 namespace {
 
+const std::vector<DType> kReals = {float16, bfloat16, float32, float64, int8,   int16,
+                                   int32,   int64,    uint8,   uint16,  uint32, uint64};
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 CAUDAL_OP_SAMPLES(TopKV2) {
-  for (const DType dtype :
-       {float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64}) {
+  for (const DType dtype : kReals) {
     samples.add({.inputs = {samples.random(dtype, {3, 9}), Tensor(4)}});
     samples.add({.inputs = {samples.random(dtype, {5}), Tensor(1)}});
   }
   for (const DType index : {int16, int32, int64}) {
     samples.add({.inputs = {samples.random(float32, {2, 2, 40}), Tensor(40)}, .attrs = {{"index_type", index}}});
   }
-  samples.add(
-      {.inputs = {samples.random(float32, {3, 5}), Tensor::scalar<std::int16_t>(2)}, .attrs = {{"sorted", false}}});
+  samples.add({.inputs = {samples.random(float32, {3, 5}), Tensor::scalar<std::int16_t>(2)},
+               .attrs = {{"sorted", false}},
+               .shape_unknown = true});
   samples.add({.inputs = {samples.random(float32, {3, 0}), Tensor(0)}, .gradient = harness::Check::kNo});
   samples.add({.inputs = {samples.random(float32, {0, 3}), Tensor(2)}});
   samples.add({.inputs = {samples.random(float32, {400, 100}), Tensor(3)}});
@@ -36,13 +38,15 @@ CAUDAL_OP_SAMPLES(TopKV2) {
 }
 
 CAUDAL_OP_SAMPLES(TopK) {
-  samples.add({.inputs = {samples.random(float32, {3, 9})}, .attrs = {{"k", 4}}});
+  for (const DType dtype : kReals) samples.add({.inputs = {samples.random(dtype, {3, 9})}, .attrs = {{"k", 4}}});
   samples.add({.inputs = {samples.random(int64, {5})}, .attrs = {{"k", 0}}});
   samples.error({samples.random(float32, {2, 3})}, Code::kInvalidArgument, {{"k", 4}});
   samples.error({samples.random(float32, {2, 3})}, Code::kInvalidArgument, {{"k", -1}});
 }
 
 CAUDAL_OP_SAMPLES(InTopK) {
+  const Tensor targets(std::vector<std::int64_t>{0, 2});
+  samples.add({.inputs = {samples.random(float32, {2, 3}), targets}, .attrs = {{"k", 1}}});
   samples.add({.inputs = {samples.random(float32, {4, 3}), Tensor(std::vector<int>{0, 2, 1, 7})}, .attrs = {{"k", 2}}});
   samples.error({samples.random(float32, {4, 3}), Tensor(std::vector<int>{0, 2})}, Code::kInvalidArgument, {{"k", 2}});
 }
