@@ -1,6 +1,6 @@
 // The sidecar of a checkpoint, "<prefix>.caudal-state": bytes by name, as TFRecords with checksums.
 //
-// First record "caudal-state 1", then one record per entry: varint length of the name, name, value.
+// First record "caudal-state 1 <number of entries>", then one record per entry: varint length of the name, name, value.
 #pragma once
 
 #include <map>
