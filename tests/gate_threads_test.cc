@@ -14,7 +14,7 @@ namespace caudal {
 namespace {
 
 constexpr int kSteps = 60;
-constexpr std::int64_t kRows = 64, kColumns = 48;
+constexpr std::int64_t kRows = 128, kColumns = 256;
 
 bool all_equal(const Tensor& value) {
   for (const float element : value.flat<float>()) {
