@@ -55,15 +55,15 @@ class DemoTest(Scratch):
         self.assertEqual(checkpoints[0], checkpoints[1])
         self.assertNotEqual(checkpoints[0], checkpoints[2])
 
-    def interrupt(self, words, line):
-        """Sends Ctrl-C once `line` was printed."""
+    def interrupt(self, words, line, with_signal=signal.SIGINT):
+        """Sends a signal, by default Ctrl-C's, once `line` was printed."""
         with subprocess.Popen([_CAUDAL, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
             said = ""
             for text in child.stderr:
                 said += text
                 if line in text:
                     time.sleep(0.01)  # into the epoch
-                    child.send_signal(signal.SIGINT)
+                    child.send_signal(with_signal)
                     break
             said += child.stderr.read()
             return child.wait(timeout=300), said
@@ -78,6 +78,19 @@ class DemoTest(Scratch):
             self.assertEqual(code, 130, said)
             self.assertRegex(said, r"Stopped after step \d+.*model\.ckpt-\d+")
             self.assertIn("--resume", said)
+        self.finish(whole, words)
+
+    def test_killed_and_resumed_is_uninterrupted(self):
+        """The last complete epoch is there; events from after it are dropped."""
+        options = ["--epochs", 5, "--batch-size", 20]
+        whole = run(*self.demo(self.folder / "whole", *options))
+        words = self.demo(self.folder / "parts", *options)
+        code, said = self.interrupt(words, "Epoch 3/5", signal.SIGKILL)
+        self.assertEqual(code, -signal.SIGKILL, said)
+        self.finish(whole, words)
+
+    def finish(self, whole, words):
+        """Resumes the run in "parts" to its end; it must have become the one in "whole"."""
         parts = run(*words, "--resume")
         self.assertEqual(parts.returncode, 0, parts.stderr)
         self.assertIn("Resuming from", parts.stderr)
