@@ -156,8 +156,9 @@ CAUDAL_BINARY(SoftplusGrad, x / (std::exp(-y) + T(1)));
 CAUDAL_BINARY(SoftsignGrad, x / ((T(1) + std::abs(y)) * (T(1) + std::abs(y))));
 CAUDAL_BINARY(EluGrad, y < T(0) ? x * (y + T(1)) : x);
 CAUDAL_BINARY(SeluGrad, y < T(0) ? x * (y + T(kSeluScaleAlpha)) : x * T(kSeluScale));
-CAUDAL_BINARY(TanhGrad, wrap_mul<T>(y, T(1) - conjugate<T>(wrap_mul<T>(x, x))));
-CAUDAL_BINARY(SigmoidGrad, wrap_mul<T>(wrap_mul<T>(y, conjugate<T>(x)), T(1) - conjugate<T>(x)));
+// These two do not conjugate: their callers do, as in TensorFlow.
+CAUDAL_BINARY(TanhGrad, wrap_mul<T>(y, T(1) - wrap_mul<T>(x, x)));
+CAUDAL_BINARY(SigmoidGrad, wrap_mul<T>(wrap_mul<T>(y, x), T(1) - x));
 CAUDAL_BINARY(SqrtGrad, T(0.5) * y / conjugate<T>(x));
 CAUDAL_BINARY(RsqrtGrad, wrap_mul<T>(T(-0.5) * wrap_mul<T>(y, conjugate<T>(x)), conjugate<T>(wrap_mul<T>(x, x))));
 CAUDAL_BINARY(ReciprocalGrad, wrap_mul<T>(-y, conjugate<T>(wrap_mul<T>(x, x))));

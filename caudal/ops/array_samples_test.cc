@@ -28,7 +28,13 @@ CAUDAL_OP_SAMPLES(Placeholder) { samples.covered_by("Placeholder.KeepsItsShape")
 CAUDAL_OP_SAMPLES(PlaceholderV2) { samples.covered_by("Placeholder.KeepsItsShape"); }
 CAUDAL_OP_SAMPLES(NoOp) { samples.covered_by("Group.WaitsForAll"); }
 CAUDAL_OP_SAMPLES(PlaceholderWithDefault) {
-  each_type_and_shape(samples, kTypes, {{"shape", PartialShape::unknown()}});
+  const AttrMap any_shape = {{"shape", PartialShape::unknown()}};
+  for (const DType t : kTypes) {
+    samples.add({.inputs = {samples.random(t, {2, 3})}, .attrs = any_shape, .shape_unknown = true});
+  }
+  for (const Shape& shape : {Shape{}, Shape{0}, Shape{7}, Shape{2, 0, 3}, Shape{2, 3, 4, 5}, Shape{40000}}) {
+    samples.add({.inputs = {samples.random(float32, shape)}, .attrs = {{"shape", PartialShape(shape)}}});
+  }
 }
 CAUDAL_OP_SAMPLES(Identity) { each_type_and_shape(samples, kTypes); }
 CAUDAL_OP_SAMPLES(StopGradient) { each_type_and_shape(samples, kTypes); }
@@ -179,7 +185,9 @@ CAUDAL_OP_SAMPLES(Pad) {
   samples.error({samples.random(float32, {2}), Tensor::from<int>({1, 2}, {-1, 0})}, Code::kInvalidArgument);
 }
 CAUDAL_OP_SAMPLES(PadV2) {
-  for (const DType t : kTypes) samples.add({.inputs = {samples.random(t, {2, 3}), paddings(), samples.random(t, {})}});
+  for (const DType t : kTypes)
+    samples.add(
+        {.inputs = {samples.random(t, {2, 3}), paddings(), samples.random(t, {})}, .undifferentiated_inputs = {2}});
 }
 CAUDAL_OP_SAMPLES(MirrorPad) {
   for (const DType t : kTypes) {
@@ -288,7 +296,10 @@ void sorted_segments(Samples& samples, const std::vector<DType>& types) {
 }
 CAUDAL_OP_SAMPLES(SegmentSum) { sorted_segments(samples, kNumbers); }
 CAUDAL_OP_SAMPLES(SegmentMean) { sorted_segments(samples, {float32, float64, float16, bfloat16, int32, complex64}); }
-CAUDAL_OP_SAMPLES(SegmentProd) { sorted_segments(samples, kNumbers); }
+CAUDAL_OP_SAMPLES(SegmentProd) {
+  samples.complex_gradient_lacks_conjugates();
+  sorted_segments(samples, kNumbers);
+}
 CAUDAL_OP_SAMPLES(SegmentMax) { sorted_segments(samples, kReals); }
 CAUDAL_OP_SAMPLES(SegmentMin) { sorted_segments(samples, kReals); }
 
@@ -300,7 +311,10 @@ void unsorted_segments(Samples& samples, const std::vector<DType>& types) {
   samples.error({samples.random(float32, {1}), ints({3}), Tensor(3)}, Code::kInvalidArgument);
 }
 CAUDAL_OP_SAMPLES(UnsortedSegmentSum) { unsorted_segments(samples, kNumbers); }
-CAUDAL_OP_SAMPLES(UnsortedSegmentProd) { unsorted_segments(samples, kNumbers); }
+CAUDAL_OP_SAMPLES(UnsortedSegmentProd) {
+  samples.complex_gradient_lacks_conjugates();
+  unsorted_segments(samples, kNumbers);
+}
 CAUDAL_OP_SAMPLES(UnsortedSegmentMax) { unsorted_segments(samples, kReals); }
 CAUDAL_OP_SAMPLES(UnsortedSegmentMin) { unsorted_segments(samples, kReals); }
 
@@ -341,7 +355,12 @@ CAUDAL_OP_SAMPLES(Range) {
   samples.add({.inputs = {Tensor(3), Tensor(10), Tensor(3)}, .expected = {ints({3, 6, 9})}});
   samples.add({.inputs = {Tensor(5), Tensor(0), Tensor(-2)}, .expected = {ints({5, 3, 1})}});
   samples.add({.inputs = {Tensor(std::int64_t{0}), Tensor(std::int64_t{0}), Tensor(std::int64_t{1})}});
-  samples.add({.inputs = {Tensor(0.0F), Tensor(1.0F), Tensor(0.25F)}});
+  samples.add({.inputs = {Tensor(0.0F), Tensor(1.0F), Tensor(0.25F)}, .shape_unknown = true});
+  samples.add({.inputs = {Tensor(0.0), Tensor(1.0), Tensor(0.25)}, .shape_unknown = true});
+  for (const DType t : {float16, bfloat16}) {
+    const auto number = [&](double value) { return harness::tensor_of(t, {}, {value}); };
+    samples.add({.inputs = {number(0), number(1), number(0.25)}, .shape_unknown = true});
+  }
   samples.error({Tensor(0), Tensor(5), Tensor(0)}, Code::kInvalidArgument);
   samples.error({Tensor(0), Tensor(5), Tensor(-1)}, Code::kInvalidArgument);
 }

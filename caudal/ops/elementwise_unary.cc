@@ -47,8 +47,10 @@ void cosh_gradient(GradientContext& c) { c.set_input_grad(0, c.grad(0) * sinh(co
 void asinh_gradient(GradientContext& c) { c.set_input_grad(0, c.grad(0) / cosh(conj_if_complex(c.output(0)))); }
 void acosh_gradient(GradientContext& c) { c.set_input_grad(0, c.grad(0) / sinh(conj_if_complex(c.output(0)))); }
 void atanh_gradient(GradientContext& c) { c.set_input_grad(0, c.grad(0) * reciprocal(1 - square(conj_input(c)))); }
-void tanh_gradient(GradientContext& c) { c.set_input_grad(0, tanh_grad(c.output(0), c.grad(0))); }
-void sigmoid_gradient(GradientContext& c) { c.set_input_grad(0, sigmoid_grad(c.output(0), c.grad(0))); }
+void tanh_gradient(GradientContext& c) { c.set_input_grad(0, tanh_grad(conj_if_complex(c.output(0)), c.grad(0))); }
+void sigmoid_gradient(GradientContext& c) {
+  c.set_input_grad(0, sigmoid_grad(conj_if_complex(c.output(0)), c.grad(0)));
+}
 void erf_gradient(GradientContext& c) {
   c.set_input_grad(0, c.grad(0) * (2 * std::numbers::inv_sqrtpi * exp(-square(c.input(0)))));
 }

@@ -41,8 +41,9 @@ namespace {
 
 constexpr std::int64_t kSmall = 16;
 
+// Sizes, axes, paddings: what is a constant in a usual graph.
 bool is_small_integer(const Tensor& value) {
-  return (value.dtype() == int32 || value.dtype() == int64) && value.rank() <= 1 && value.num_elements() <= kSmall;
+  return (value.dtype() == int32 || value.dtype() == int64) && value.rank() <= 2 && value.num_elements() <= kSmall;
 }
 
 PartialShape what_is_known(const Shape& shape, Known known) {

@@ -17,7 +17,7 @@ namespace caudal::inline v0::harness {
 enum class Feeding {
   kFed,        // placeholders
   kConstant,   // Const nodes
-  kSmallInts,  // integer scalars and vectors of up to 16 elements as Const, the others as placeholders
+  kSmallInts,  // integers up to rank 2 with up to 16 elements as Const, the others as placeholders
 };
 
 // What the placeholders say of their shapes.

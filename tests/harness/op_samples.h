@@ -165,6 +165,9 @@ class Samples {
   // Types that TensorFlow's CPU kernels have and ours does not, with the reason. Everything else must be sampled.
   void unsupported(const std::vector<DType>& dtypes, const std::string& reason);
 
+  // TensorFlow's gradient of complex numbers lacks conjugates, and ours is as TensorFlow's: no finite differences of
+  // it.
+  void complex_gradient_lacks_conjugates() { complex_gradient_ = false; }
   // A case of testdata/golden that TensorFlow answers wrongly, with the reason. It must differ here.
   void golden_exception(const std::string& id, const std::string& reason);
 
@@ -184,6 +187,7 @@ class Samples {
   const std::vector<Sample>& samples() const { return samples_; }
   const std::vector<GraphSample>& graphs() const { return graphs_; }
   const std::vector<std::string>& covered_by() const { return covered_by_; }
+  bool has_complex_gradient() const { return complex_gradient_; }
   const std::vector<std::string>& golden_exceptions() const { return golden_exceptions_; }
   const std::vector<DType>& unsupported_types() const { return unsupported_; }
   bool empty() const { return samples_.empty() && graphs_.empty() && covered_by_.empty(); }
@@ -195,6 +199,7 @@ class Samples {
   std::vector<std::string> covered_by_;
   std::vector<std::string> golden_exceptions_;
   std::vector<DType> unsupported_;
+  bool complex_gradient_ = true;
   std::uint64_t drawn_ = 0;
 };
 
