@@ -33,9 +33,9 @@ PEERS = (
          ("overhead/one_op_run", "overhead/no_op_run", "overhead/add_*"), ""),
     Peer("tf2", "tensorflow_io.py", "default", ("io/tfrecord_*", "io/event_scalars"), ""),
     Peer("tensorboardX", "tensorboardx_events.py", "default", ("io/event_scalars",), "", threads=False),
-    Peer("jax", "jax_jit.py", "default", ("train/*", "overhead/one_op_callable", "start/*"), "jax"),
+    Peer("jax", "jax_jit.py", "default", ("train/*", "overhead/one_op_callable", "start/process", "start/first_inference"), "jax"),
     Peer("torch", "torch_eager.py", "torch",
-         ("train/*", "overhead/add_*", "io/checkpoint_save", "io/checkpoint_restore", "start/*"), "torch"),
+         ("train/*", "overhead/add_*", "start/process", "start/first_inference"), "torch"),
     Peer("torch-nhwc", "torch_eager.py", "torch", ("train/lenet*", "train/book*", "train/nature*"), "",
          environment=(("CAUDAL_BENCH_NHWC", "1"),)),
 )

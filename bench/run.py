@@ -14,6 +14,9 @@ import machine
 import peers
 import rows
 
+sys.path.append(str(peers.SCRIPTS))
+import common  # what the peers' scripts share
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CASE_TIME_LIMIT = 300  # seconds for one case of ours
 TIMED_FROM_OUTSIDE = {"start/process", "start/first_inference"}
@@ -74,22 +77,21 @@ class Bench:
             return None
         return rows.Figure(json.loads(result.stdout)["values"])
 
-    def time_process(self, command, windows, runs, environment=None):
+    def time_process(self, command, repeats, runs, environment=None):
         """Milliseconds from start to end, a mean over `runs` for each window; none if it fails."""
-        values = []
+        def run():
+            subprocess.run(command, stdout=log, stderr=log, env=environment, check=True)
+
+        def window():
+            return common.seconds_of(lambda: [run() for _ in range(runs)]) * 1000 / runs
+
         with open(self.log, "a", encoding="utf-8") as log:
-            for window in range(-1, windows):
-                start = time.perf_counter()
-                for _ in range(runs if window >= 0 else 1):  # the first one fills the file cache
-                    try:
-                        code = subprocess.run(command, stdout=log, stderr=log, env=environment).returncode
-                    except OSError as error:
-                        code = str(error)
-                    if code != 0:
-                        say(f"  {' '.join(command)[-100:]} failed: {code}; log: {self.log}")
-                        return None
-                values.append((time.perf_counter() - start) * 1000 / runs)
-        return rows.Figure(values[1:])
+            try:
+                run()  # fills the file cache
+                return rows.Figure(common.quietest(window, common.Settings(self.options.quick), repeats))
+            except (OSError, subprocess.CalledProcessError) as error:
+                say(f"  {error}; log: {self.log}")
+                return None
 
     # ---------------------------------------------------------------- theirs
     def measure_theirs(self, groups):
@@ -141,7 +143,7 @@ class Bench:
         commands = {"start/process": [str(python), "-c", f"import {peer.module}"],
                     "start/first_inference": [*command, "--threads", str(machine.cores()), "--first-inference"]}
         for case in sorted(TIMED_FROM_OUTSIDE.intersection(cases)):
-            figure = self.time_process(commands[case], 2 if self.options.quick else 3, 1, environment)
+            figure = self.time_process(commands[case], 3, 1, environment)
             if figure:
                 self.keep_better(case, peer.name, figure)
 
@@ -231,7 +233,9 @@ def main(arguments):
         return 2
     print_machine()
     load = machine.ForeignLoad()
-    with tempfile.TemporaryDirectory(prefix="files-", dir=options.dir or options.build / "bench") as folder:
+    place = options.dir or options.build / "bench"
+    place.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="files-", dir=place) as folder:
         bench = Bench(options, goals, folder)
         bench.measure_ours()
         bench.measure_theirs(options.groups)

@@ -20,9 +20,9 @@ CHAIN = 1000
 
 
 class Settings:
-    def __init__(self, options):
-        self.quick, self.threads, self.directory = options.quick, options.threads, options.dir
-        self.seconds, self.repeats, self.patience = (0.2, 3, 5) if options.quick else (0.6, 5, 30)
+    def __init__(self, quick, threads=1, directory="."):
+        self.quick, self.threads, self.directory = quick, threads, directory
+        self.seconds, self.repeats, self.patience = (0.2, 3, 5) if quick else (0.6, 5, 30)
 
 
 def spread(values):
@@ -112,7 +112,7 @@ def main(run, first_inference=None):
     parser.add_argument("--first-inference", action="store_true")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
-    settings = Settings(options)
+    settings = Settings(options.quick, options.threads, options.dir)
     if options.first_inference:
         print(first_inference(settings))
         return

@@ -114,15 +114,6 @@ def lenet_epoch(settings):
     return common.quietest(lambda: common.seconds_of(epoch) * scale, settings, repeats=3)
 
 
-def lenet_memory(settings):
-    update, state = updater("lenet")
-    batch = [jnp.asarray(part) for part in common.batch_of("lenet", 50)]
-    for _ in range(20 if settings.quick else 200):
-        state, loss = update(state, *batch)
-    loss.block_until_ready()
-    return [common.resident_mebibytes()]
-
-
 def one_op(settings):
     call, x = jax.jit(lambda x: x + 1), np.float32(1)
     return common.microseconds(lambda: call(x).block_until_ready(), 1, settings)
@@ -138,7 +129,7 @@ def run(case, settings):
         return lenet_epoch(settings)
     if case.startswith("train/"):
         return train(case, settings)
-    return lenet_memory(settings) if case == "start/lenet_memory" else one_op(settings)
+    return one_op(settings)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """PyTorch, eager, with its fused Adam. With CAUDAL_BENCH_NHWC set, pictures have the channels last."""
 import os
-import tempfile
 
 import torch
 
@@ -86,13 +85,6 @@ def lenet_epoch(settings):
     return common.quietest(lambda: common.seconds_of(epoch) * scale, settings, repeats=3)
 
 
-def lenet_memory(settings):
-    step, batch = updater("lenet"), tensors(common.batch_of("lenet", 50))
-    for _ in range(20 if settings.quick else 200):
-        step(*batch)
-    return [common.resident_mebibytes()]
-
-
 def add_chain(shape, settings):
     """Eager operations called from TorchScript's interpreter, in C++, so that Python costs nothing."""
     torch._C._jit_set_profiling_executor(False)  # and nothing is fused
@@ -100,33 +92,13 @@ def add_chain(shape, settings):
 
     @torch.jit.script
     def chain(x: torch.Tensor, one: torch.Tensor):
-        for _ in range(1000):
+        for _ in range(1000):  # as common.CHAIN
             x = x + one
         return x
 
     x, one = torch.zeros(shape), torch.ones(())
     with torch.no_grad():
         return common.microseconds(lambda: chain(x, one), common.CHAIN, settings)
-
-
-def checkpoint(case, settings):
-    state = {f"v{number}": torch.randn(common.VARIABLE_SIZE) for number in range(common.VARIABLES)}
-    with tempfile.TemporaryDirectory(dir=settings.directory) as directory:
-        turn = 0
-
-        def path():
-            return os.path.join(directory, str(turn % 2))
-
-        def save_window():
-            nonlocal turn
-            turn += 1
-            common.sync_disks()
-            return common.CHECKPOINT_MEGABYTES / common.seconds_of(lambda: torch.save(state, path()))
-
-        save_window()
-        if case == "io/checkpoint_save":
-            return common.quietest(save_window, settings)
-        return common.quietest(lambda: common.CHECKPOINT_MEGABYTES / common.seconds_of(lambda: torch.load(path())), settings)
 
 
 def first_inference(_):
@@ -140,10 +112,6 @@ def run(case, settings):
         return lenet_epoch(settings)
     if case.startswith("train/"):
         return train(case, settings)
-    if case == "start/lenet_memory":
-        return lenet_memory(settings)
-    if case.startswith("io/"):
-        return checkpoint(case, settings)
     return add_chain(() if case.endswith("scalar") else (64,), settings)
 
 
