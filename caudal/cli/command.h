@@ -42,7 +42,4 @@ class CommandRegistrar {
 // The program: picks the command, reports errors (as JSON on stdout where --json was given), returns the exit code.
 CAUDAL_API int main(int argc, const char* const* argv);
 
-// What belongs to wrong usage is an Error of this code, so that it ends in kExitUsage.
-inline constexpr std::string_view kVersion = "0.1.0";
-
 }  // namespace caudal::inline v0::cli

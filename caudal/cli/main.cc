@@ -50,7 +50,7 @@ int main(int argc, const char* const* argv) {
     return words.empty() ? kExitUsage : kExitOk;
   }
   if (words[0] == "--version") {
-    std::printf("caudal %s\n", std::string(kVersion).c_str());
+    std::printf("caudal %s\n", CAUDAL_VERSION);
     return kExitOk;
   }
   const auto all = commands();
@@ -58,7 +58,7 @@ int main(int argc, const char* const* argv) {
   if (found == all.end()) {
     std::vector<std::string> names;
     for (const Command* command : all) names.emplace_back(command->name);
-    std::fprintf(stderr, "caudal: there is no command '%s'. %s\n", words[0].c_str(),
+    std::fprintf(stderr, "caudal: there is no command '%s'. %s `caudal --help` lists them.\n", words[0].c_str(),
                  did_you_mean(words[0], names).c_str());
     return kExitUsage;
   }
