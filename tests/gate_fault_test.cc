@@ -1,11 +1,16 @@
 // Saving on a file system that fails and on one that loses power: each call of a save fails once in each way; each may
 // be the last one before the power goes. The checkpoint before stays readable, and the error names a file.
+#include <cstdlib>
+
 #include "caudal/base/env.h"
 #include "caudal/base/fault_env.h"
 #include "gate_checkpoint.h"
 
 namespace caudal {
 namespace {
+
+// Sanitizers take every third call, of each way another third.
+std::int64_t stride() { return std::getenv("CAUDAL_SANITIZED") != nullptr ? 3 : 1; }
 
 constexpr Fault kFaults[] = {Fault::kNoSpace, Fault::kIo, Fault::kShortWrite};
 
@@ -47,7 +52,7 @@ TEST_P(GateFault, EachCallFailsOnceInEachWay) {
   ASSERT_GE(calls, 20);
   int failed = 0;
   for (const Fault fault : kFaults) {
-    for (std::int64_t n = 0; n < calls; ++n) {
+    for (std::int64_t n = static_cast<std::int64_t>(fault) % stride(); n < calls; n += stride()) {
       SCOPED_TRACE(testing::Message() << "fault " << static_cast<int>(fault) << " at call " << n);
       FaultEnv env(default_env());
       const TempDir directory;
@@ -71,13 +76,13 @@ TEST_P(GateFault, EachCallFailsOnceInEachWay) {
       EXPECT_EQ(check_latest(directory, 3), 3);
     }
   }
-  EXPECT_GT(failed, static_cast<int>(calls));  // only a few calls may fail without harm
+  EXPECT_GT(failed, static_cast<int>(calls / stride()));  // only a few calls may fail without harm
 }
 
 TEST_P(GateFault, ThePowerGoesAtEachCall) {
   const std::int64_t calls = calls_of_a_save();
   for (const Survivors survivors : {Survivors::kNone, Survivors::kSome, Survivors::kAll}) {
-    for (std::int64_t n = 0; n <= calls; ++n) {
+    for (std::int64_t n = static_cast<std::int64_t>(survivors) % stride(); n <= calls; n += stride()) {
       for (std::uint64_t seed = 0; seed < (survivors == Survivors::kSome ? 4U : 1U); ++seed) {
         SCOPED_TRACE(testing::Message() << "survivors " << static_cast<int>(survivors) << " at call " << n << ", seed "
                                         << seed);
