@@ -111,6 +111,7 @@ class ReverseWalk {
     if (function == not_differentiable) return;
     if (function == no_gradient) {
       throw not_found("no gradient is defined for this operation")
+          .hint("Leave it out of the loss, or put stop_gradient() behind it.")
           .at_node(node.type(), node.name(), node.info().made_at);
     }
     NameScope scope(node.name() + "_grad");
@@ -148,15 +149,33 @@ std::vector<Gradient> gradients(const std::vector<Output>& ys, const std::vector
                                 const GradientOptions& options) {
   const LocationScope location(options.where);
   if (ys.empty()) throw invalid_argument("gradients() needs at least one y").made_at(short_location(options.where));
+  const auto check = [&](bool good, const auto&... what) {
+    if (!good) throw invalid_argument(what...).made_at(short_location(options.where));
+  };
+  for (const auto& list : {ys, xs, options.stop_gradients}) {
+    for (const Output& output : list) {
+      check(static_cast<bool>(output), "gradients(): one of ys, xs or stop_gradients is no tensor");
+      check(&output.graph() == &ys[0].graph(), "gradients(): '", output.name(), "' belongs to another graph than '",
+            ys[0].name(), "'");
+    }
+  }
   for (const Output& y : ys) {
     if (!is_differentiable(y.dtype())) {
       throw invalid_argument("gradients() of '", y.name(), "': its type ", y.dtype(), " has no gradient")
-          .made_at(short_location(options.where));
+          .made_at(short_location(options.where))
+          .hint("Cast it to a floating type first: gradients flow through floating and complex types only.");
     }
   }
   if (!options.grad_ys.empty() && options.grad_ys.size() != ys.size()) {
     throw invalid_argument("gradients(): ", options.grad_ys.size(), " grad_ys for ", ys.size(), " ys")
         .made_at(short_location(options.where));
+  }
+  for (std::size_t i = 0; i < options.grad_ys.size(); ++i) {
+    const Gradient& grad = options.grad_ys[i];
+    if (grad.is_none()) continue;
+    const DType dtype = grad.is_sparse() ? grad.slices().values.dtype() : grad.dense().dtype();
+    check(dtype == ys[i].dtype(), "gradients(): the grad_y of '", ys[i].name(), "' is ", dtype, "; ", ys[i].dtype(),
+          " is wanted");
   }
   const GraphScope graph(ys[0].graph());
   const NameScope scope(options.name);

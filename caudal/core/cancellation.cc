@@ -58,7 +58,7 @@ std::optional<CancellationToken::CallbackId> CancellationToken::on_cancel(std::f
 bool CancellationToken::forget(CallbackId id) {
   std::unique_lock lock(mutex_);
   if (callbacks_.erase(id) > 0) return true;
-  finished_signal_.wait(lock, [this] { return finished_; });
+  finished_signal_.wait(lock, [this] { return finished_ || !reason_; });
   return false;
 }
 

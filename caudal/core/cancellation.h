@@ -36,8 +36,8 @@ class CAUDAL_API CancellationToken {
 
   // Runs `callback` when cancelled. Nothing if that has happened already: then the callback is not and will not be run.
   std::optional<CallbackId> on_cancel(std::function<void()> callback);
-  // False if the callback has run; waits while it is running, so that what it uses may go afterwards. Must not be
-  // called from within the callback.
+  // False if the callback has run or there is none of this id; waits while it is running, so that what it uses may go
+  // afterwards. Must not be called from within the callback.
   bool forget(CallbackId id);
 
  private:

@@ -8,16 +8,14 @@ NodeState::~NodeState() = default;
 
 NodeState& NodeStates::get(const NodeInfo& node) {
   std::lock_guard lock(mutex_);
-  auto& state = states_[node.name];
-  if (state == nullptr) {
-    if (node.op->spec->state == nullptr) throw internal_error("op ", node.type(), " has no node state");
-    state = node.op->spec->state(node);
-    if (const auto saved = pending_.find(node.name); saved != pending_.end()) {
-      state->restore(saved->second);
-      pending_.erase(saved);
-    }
+  if (const auto found = states_.find(node.name); found != states_.end()) return *found->second;
+  if (node.op->spec->state == nullptr) throw internal_error("op ", node.type(), " has no node state");
+  auto state = node.op->spec->state(node);
+  if (const auto saved = pending_.find(node.name); saved != pending_.end()) {
+    state->restore(saved->second);  // if it throws, the bytes stay for whoever looks into the damage
+    pending_.erase(saved);
   }
-  return *state;
+  return *states_.emplace(node.name, std::move(state)).first->second;
 }
 
 std::map<std::string, std::string> NodeStates::save() const {

@@ -48,6 +48,7 @@ class Parser {
 
   ArgDef arg(std::string_view text, const std::vector<AttrDef>& attrs) const {
     auto [name, rest] = halves(text, ':');
+    if (name.empty()) fail(text, "a name is missing");
     ArgDef arg;
     arg.name = name;
     if (rest.starts_with("Ref(") && rest.ends_with(")")) {
@@ -57,19 +58,24 @@ class Parser {
     if (const auto star = rest.find('*'); star != std::string_view::npos) {
       arg.number_attr = trim(rest.substr(0, star));
       rest = trim(rest.substr(star + 1));
+      const auto number = std::ranges::find(attrs, arg.number_attr, &AttrDef::name);
+      if (number == attrs.end() || number->kind != "int") fail(text, "no such attribute of kind int");
     }
     if (const DType fixed = dtype_from_name(rest); fixed != kInvalid) {
       arg.type = fixed;
       return arg;
     }
     const auto attr = std::ranges::find(attrs, rest, &AttrDef::name);
-    if (attr == attrs.end()) fail(text, "no such type or attribute");
+    if (attr == attrs.end() || (attr->kind != "type" && attr->kind != "list(type)")) {
+      fail(text, "no such type or attribute of kind type");
+    }
     (attr->kind == "list(type)" ? arg.type_list_attr : arg.type_attr) = rest;
     return arg;
   }
 
   AttrDef attr(std::string_view text) const {
     auto [name, rest] = halves(text, ':');
+    if (name.empty()) fail(text, "a name is missing");
     AttrDef attr;
     attr.name = name;
     std::string_view default_text;
@@ -120,10 +126,11 @@ class Parser {
     if (list) text = trim(text.substr(5, text.size() - 6));
     std::string kind;
     if (text.starts_with('{')) {
+      if (!text.ends_with('}')) fail(whole, "'}' is missing");
       for (const auto item : split_top_level(text.substr(1, text.size() - 2), ',')) {
         if (item.starts_with('\'')) {
           kind = "string";
-          attr.allowed_strings.emplace_back(item.substr(1, item.size() - 2));
+          attr.allowed_strings.push_back(unquoted(item, whole));
         } else {
           kind = "type";
           attr.allowed_types.push_back(type(item, whole));
@@ -159,9 +166,14 @@ class Parser {
     return number;
   }
 
+  bool boolean(std::string_view text, std::string_view whole) const {
+    if (text != "true" && text != "false") fail(whole, "true or false is wanted");
+    return text == "true";
+  }
+
   PartialShape shape(std::string_view text, std::string_view whole) const {
     if (text == "?") return PartialShape::unknown();
-    if (!text.starts_with('[')) fail(whole, "a shape is '?' or like [2,3]");
+    if (!text.starts_with('[') || !text.ends_with(']')) fail(whole, "a shape is '?' or like [2,3]");
     std::vector<std::int64_t> dims;
     for (const auto item : split_top_level(text.substr(1, text.size() - 2), ',')) dims.push_back(integer(item, whole));
     return PartialShape(std::move(dims));
@@ -170,7 +182,7 @@ class Parser {
   AttrValue value(const std::string& kind, std::string_view text, std::string_view whole) const {
     if (kind == "int") return integer(text, whole);
     if (kind == "float") return real(text, whole);
-    if (kind == "bool") return text == "true";
+    if (kind == "bool") return boolean(text, whole);
     if (kind == "string") return unquoted(text, whole);
     if (kind == "type") return type(text, whole);
     if (kind == "shape") return shape(text, whole);
@@ -203,7 +215,7 @@ class Parser {
     if (!text.starts_with('[') || !text.ends_with(']')) fail(whole, "a list is like [1, 2]");
     if (kind == "list(int)") return each<std::int64_t>(text, [&](auto t) { return integer(t, whole); });
     if (kind == "list(float)") return each<float>(text, [&](auto t) { return real(t, whole); });
-    if (kind == "list(bool)") return each<bool>(text, [](auto t) { return t == "true"; });
+    if (kind == "list(bool)") return each<bool>(text, [&](auto t) { return boolean(t, whole); });
     if (kind == "list(string)") return each<std::string>(text, [&](auto t) { return unquoted(t, whole); });
     if (kind == "list(type)") return each<DType>(text, [&](auto t) { return type(t, whole); });
     if (kind == "list(shape)") return each<PartialShape>(text, [&](auto t) { return shape(t, whole); });

@@ -57,8 +57,12 @@ void not_differentiable(GradientContext&) {}
 void no_gradient(GradientContext&) { throw not_found("no gradient is defined for this operation"); }
 
 std::unique_ptr<Kernel> no_kernel(PrepareContext& context) {
-  throw invalid_argument("a value must be fed for this ", context.node().type())
-      .at_node(context.node().type(), context.node().name, context.node().made_at);
+  const NodeInfo& node = context.node();
+  const AttrValue* shape = find_attr(node.attrs, "shape");
+  throw invalid_argument("You must feed a value for placeholder '", node.name, "' with dtype ", node.output_types[0],
+                         " and shape ", shape == nullptr ? AttrValue(PartialShape::unknown()) : *shape)
+      .hint("Give run() {{\"" + node.name + "\", value}} as well.")
+      .at_node(node.type(), node.name, node.made_at);
 }
 
 const std::string& NodeInfo::type() const { return op->name(); }

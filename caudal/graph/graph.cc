@@ -60,6 +60,9 @@ void Graph::resolve_types(const Op& op, const NodeDraft& draft, AttrMap& attrs) 
   for (std::size_t a = 0; a < op.def.inputs.size(); ++a) {
     const ArgDef& arg = op.def.inputs[a];
     const auto& group = draft.inputs[a];
+    for (const Output& output : group) {
+      if (!output) throw invalid_argument("'", arg.name, "' is missing");
+    }
     if (!arg.type_list_attr.empty()) {
       std::vector<DType> types;
       for (const Output& output : group) types.push_back(output.dtype());
@@ -72,7 +75,6 @@ void Graph::resolve_types(const Op& op, const NodeDraft& draft, AttrMap& attrs) 
       throw invalid_argument("'", arg.name, "' takes one tensor, not ", group.size());
     }
     for (const Output& output : group) {
-      if (!output) throw invalid_argument("'", arg.name, "' is missing");
       if (!arg.type_attr.empty()) {
         bind_attr(attrs, arg.type_attr, output.dtype(), arg.name);
       } else if (output.dtype() != arg.type) {
@@ -138,6 +140,12 @@ Node& Graph::add(NodeDraft draft) {
     node->info_.output_refs = std::move(outputs.refs);
     for (const auto& group : draft.inputs) node->inputs_.insert(node->inputs_.end(), group.begin(), group.end());
     check_inputs(*node);
+    for (const Node* before : draft.control_inputs) {
+      if (before == nullptr) throw invalid_argument("a control input is missing");
+      if (&before->graph() != this) {
+        throw invalid_argument("control input '", before->name(), "' belongs to another graph");
+      }
+    }
     try {
       infer_shapes(*node);
     } catch (const Error& error) {
@@ -160,10 +168,15 @@ Node& Graph::add(NodeDraft draft) {
 
 void Graph::connect(Node& node, int i, Output source) {
   std::lock_guard lock(mutex_);
-  if (source.dtype() != node.info_.input_types[i]) {
-    throw invalid_argument("input ", i, " must be ", node.info_.input_types[i], ", not ", source.describe())
-        .at_node(node.type(), node.name(), node.info_.made_at);
-  }
+  const auto check = [&](bool good, const auto&... what) {
+    if (!good) throw invalid_argument(what...).at_node(node.type(), node.name(), node.info_.made_at);
+  };
+  check(i >= 0 && i < node.num_inputs(), "there is no input ", i, " of ", node.num_inputs());
+  check(static_cast<bool>(source), "input ", i, " is missing");
+  check(&source.graph() == this && node.graph_ == this, "input '", source.name(), "' belongs to another graph");
+  check(source.dtype() == node.info_.input_types[i], "input ", i, " must be ", node.info_.input_types[i], ", not ",
+        source.describe());
+  check(source.is_ref() || !node.info_.input_refs[i], "input ", i, " must be a variable, not ", source.describe());
   auto& consumers = node.inputs_[i].node()->consumers_;
   std::erase_if(consumers, [&](const Node::Consumer& c) { return c.node == &node && c.input == i; });
   node.inputs_[i] = source;

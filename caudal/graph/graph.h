@@ -52,7 +52,7 @@ class CAUDAL_API Graph {
   // Throws caudal::Error in the one form: NOT_FOUND for an unknown op, INVALID_ARGUMENT for inputs, attributes or
   // shapes that do not fit, ALREADY_EXISTS for a name in use, FAILED_PRECONDITION once the graph is finalised.
   Node& add(NodeDraft draft);
-  // Replaces input i, for the back edge of a loop. Types must agree.
+  // Replaces input i, for the back edge of a loop. INVALID_ARGUMENT unless type and graph are the node's, and i exists.
   void connect(Node& node, int i, Output source);
   void add_control_input(Node& node, Node& before);
 

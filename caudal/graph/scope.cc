@@ -94,7 +94,10 @@ NameScope::~NameScope() { state().name = previous_; }
 ControlDependencies::ControlDependencies(std::vector<Operation> operations, bool clear) {
   ControlFrame frame;
   frame.clear = clear;
-  for (const Operation& operation : operations) frame.operations.push_back(operation.node());
+  for (const Operation& operation : operations) {
+    if (!operation) throw invalid_argument("ControlDependencies: an operation is missing");
+    frame.operations.push_back(operation.node());
+  }
   state().control.push_back(std::move(frame));
 }
 ControlDependencies::~ControlDependencies() { state().control.pop_back(); }
@@ -127,15 +130,25 @@ std::string current_location(const std::source_location& where) {
 }
 
 std::vector<Node*> current_control_inputs(const std::vector<std::vector<Output>>& inputs) {
-  std::vector<Node*> before;
-  for (auto frame = state().control.rbegin(); frame != state().control.rend(); ++frame) {
-    const bool waits_already = std::ranges::any_of(inputs, [&](const auto& group) {
-      return std::ranges::any_of(group, [&](const Output& input) {
-        return std::ranges::find(frame->made, input.node()) != frame->made.end();
-      });
+  const auto is_any_input = [&](const auto& matches) {
+    return std::ranges::any_of(inputs, [&](const auto& group) {
+      return std::ranges::any_of(group, [&](const Output& input) { return matches(input.node()); });
     });
-    if (!waits_already) before.insert(before.end(), frame->operations.begin(), frame->operations.end());
-    if (frame->clear) break;
+  };
+  const auto& frames = state().control;
+  auto first = frames.end();  // the scopes in force, outermost first
+  while (first != frames.begin()) {
+    --first;
+    if (first->clear) break;
+  }
+  std::vector<Node*> before;
+  for (auto frame = first; frame != frames.end(); ++frame) {
+    if (is_any_input([&](const Node* node) { return std::ranges::find(frame->made, node) != frame->made.end(); })) {
+      continue;  // that input waits already
+    }
+    for (Node* operation : frame->operations) {
+      if (!is_any_input([&](const Node* node) { return node == operation; })) before.push_back(operation);
+    }
   }
   return before;
 }

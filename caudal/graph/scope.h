@@ -40,7 +40,7 @@ class CAUDAL_API NameScope {
   std::string prefix_, previous_;
 };
 
-// Nodes run after `operations`, unless an input of theirs was made inside this scope (it waits already).
+// Nodes run after `operations` (none of them empty), unless an input of theirs was made inside this scope: it waits.
 // An empty list with `clear` lifts all control dependencies of the outer scopes.
 class CAUDAL_API ControlDependencies {
  public:

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,11 +15,34 @@ namespace {
 
 constexpr std::size_t kMaxFoldedBytes = 10 << 20;  // a folded value larger than this costs more memory than time
 
+// Appends the value so that two values differ in the key if they differ at all: texts for messages do not tell floats
+// that agree in six digits.
+struct KeyWriter {
+  std::string& key;
+  void operator()(float value) const { key += std::to_string(std::bit_cast<std::uint32_t>(value)); }
+  void operator()(const std::string& value) const { key += std::to_string(value.size()) + ":" + value; }
+  template <class T>
+    requires std::is_same_v<T, float> || std::is_same_v<T, std::string>
+  void operator()(const std::vector<T>& values) const {
+    for (const T& value : values) {
+      key += '|';
+      (*this)(value);
+    }
+  }
+  template <class T>
+  void operator()(const T& value) const {
+    key += AttrValue(value).to_string();
+  }
+  void operator()(std::monostate) const {}
+};
+
 std::string subexpression_key(const Node& node, const std::vector<int>& inputs) {
   std::string key = node.type();
   for (const int input : inputs) key += "," + std::to_string(input);
   for (const auto& [name, value] : node.info().attrs) {
-    if (!name.starts_with('_')) key += ";" + name + "=" + value.to_string();
+    if (name.starts_with('_')) continue;
+    key += ";" + name + "=";
+    std::visit(KeyWriter{key}, value.value());
   }
   return key;
 }
@@ -97,6 +121,10 @@ class Compiler {
       if (input.is_ref()) return false;
     }
     if (has_tensor_attr(node)) return false;
+    // A fed output hides the node's own value.
+    for (int i = 0; i < node.num_outputs(); ++i) {
+      if (slot_of_.contains(node.output(i))) return false;
+    }
     const auto [found, inserted] = shared_.emplace(subexpression_key(node, inputs), &node);
     if (inserted) return false;
     for (int i = 0; i < node.num_outputs(); ++i) {
@@ -107,7 +135,9 @@ class Compiler {
 
   static bool has_tensor_attr(const Node& node) {
     return std::ranges::any_of(node.info().attrs, [](const auto& attr) {
-      return attr.second.template get_if<Tensor>() != nullptr || attr.second.template get_if<FunctionAttr>() != nullptr;
+      const AttrValue& value = attr.second;
+      return value.get_if<Tensor>() != nullptr || value.get_if<FunctionAttr>() != nullptr ||
+             value.get_if<std::vector<Tensor>>() != nullptr || value.get_if<std::vector<FunctionAttr>>() != nullptr;
     });
   }
 

@@ -35,6 +35,9 @@ class MemoryPlanner {
 
  private:
   static constexpr std::size_t kAlign = Allocator::kAlignment;
+  // Larger outputs stay out of the arena: offsets must not overflow, and one that cannot be had is then reported at its
+  // node.
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 36;
 
   void add_outputs(int position) {
     const Step& step = program_.steps[position];
@@ -57,9 +60,14 @@ class MemoryPlanner {
     const Slot& slot = program_.slots[s];
     const auto shape = slot.shape.to_shape();
     if (!shape || !is_plain(slot.source.dtype()) || slot.source.is_ref()) return;
+    std::size_t bytes;
+    if (__builtin_mul_overflow(static_cast<std::size_t>(shape->num_elements()), dtype_size(slot.source.dtype()),
+                               &bytes) ||
+        bytes > kMostBytes) {
+      return;  // whoever runs it gets the error of an allocation
+    }
     Block block;
-    block.bytes = (static_cast<std::size_t>(shape->num_elements()) * dtype_size(slot.source.dtype()) + kAlign - 1) /
-                  kAlign * kAlign;
+    block.bytes = (bytes + kAlign - 1) / kAlign * kAlign;
     block.first = position;
     block.last = std::max(position, slot.last_use);
     block_of_[s] = static_cast<int>(blocks_.size());

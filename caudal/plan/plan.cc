@@ -32,6 +32,12 @@ std::shared_ptr<const Program> Plan::program_for(std::span<const Tensor> feeds) 
   return found->program;
 }
 
+bool Plan::holds(const Program* program) const {
+  if (program == generic_.get()) return true;
+  std::lock_guard lock(mutex_);
+  return std::ranges::any_of(specialisations_, [&](const auto& s) { return s.program.get() == program; });
+}
+
 std::size_t Plan::num_specialisations() const {
   std::lock_guard lock(mutex_);
   return std::ranges::count_if(specialisations_, [](const auto& s) { return s.program != nullptr; });

@@ -25,6 +25,8 @@ class CAUDAL_API Plan {
   const PlanRequest& request() const { return request_; }
   // The program for these feeds, by position; compiles it if the shapes have come often enough.
   std::shared_ptr<const Program> program_for(std::span<const Tensor> feeds);
+  // True if program_for() may give this program again.
+  bool holds(const Program* program) const;
   // For tools and tests: how many specialised programs there are now.
   std::size_t num_specialisations() const;
 

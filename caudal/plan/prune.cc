@@ -1,5 +1,6 @@
 #include "caudal/plan/prune.h"
 
+#include <algorithm>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,8 +14,10 @@ class Pruner {
  public:
   explicit Pruner(const PlanRequest& request) : request_(request) {
     for (const Output& feed : request.feeds) {
-      if (!fed_.insert(feed).second) throw invalid_argument("'", feed.name(), "' is fed twice");
-      fed_nodes_.insert(feed.node());
+      if (!fed_.insert(feed).second) {
+        throw invalid_argument("'", feed.name(), "' is fed twice").hint("Give each tensor one value.");
+      }
+      if (is_placeholder(*feed.node())) fed_placeholders_.insert(feed.node());
     }
   }
 
@@ -25,6 +28,8 @@ class Pruner {
   }
 
  private:
+  static bool is_placeholder(const Node& node) { return node.op().spec->cpu == no_kernel; }
+
   // Calls `visit` for every node that must run before `node`.
   template <class Visit>
   void for_each_dependency(const Node& node, Visit visit) const {
@@ -32,7 +37,7 @@ class Pruner {
       if (!fed_.contains(input)) visit(input.node());
     }
     for (Node* before : node.control_inputs()) {
-      if (!fed_nodes_.contains(before)) visit(before);
+      if (!fed_placeholders_.contains(before)) visit(before);
     }
   }
 
@@ -78,18 +83,40 @@ class Pruner {
     return ordered;
   }
 
+  // Follows what the first waiting node waits for until a node comes back.
   [[noreturn]] void throw_cycle() {
-    std::string names;
-    int shown = 0;
-    for (const auto& [node, count] : waiting_for_) {
-      if (count > 0 && ++shown <= 5) names += (names.empty() ? "'" : ", '") + node->name() + "'";
+    const auto is_waiting = [&](Node* node) {
+      const auto found = waiting_for_.find(node);
+      return found != waiting_for_.end() && found->second > 0;
+    };
+    Node* node = nullptr;
+    for (Node* candidate : needed_) {
+      if (is_waiting(candidate) && (node == nullptr || candidate->id() < node->id())) node = candidate;
     }
-    throw invalid_argument("the graph has a cycle through ", names);
+    std::vector<Node*> path;
+    while (std::ranges::find(path, node) == path.end()) {
+      path.push_back(node);
+      Node* next = nullptr;
+      for_each_dependency(*node, [&](Node* before) {
+        if (next == nullptr && is_waiting(before)) next = before;
+      });
+      node = next;
+    }
+    path.erase(path.begin(), std::ranges::find(path, node));
+    std::ranges::reverse(path);
+    // From the node that was made first, so that the message is the same every time.
+    std::ranges::rotate(path, std::ranges::min_element(path, {}, &Node::id));
+    constexpr std::size_t kShown = 5;
+    std::string names;
+    for (std::size_t i = 0; i < path.size() && i < kShown; ++i) names += "'" + path[i]->name() + "' -> ";
+    if (path.size() > kShown) names += "... -> ";
+    throw invalid_argument("the graph has a cycle: ", names, "'", path[0]->name(), "'")
+        .hint("No node can run first: take one of these inputs or control inputs away.");
   }
 
   const PlanRequest& request_;
   std::unordered_set<Output> fed_;
-  std::unordered_set<const Node*> fed_nodes_;
+  std::unordered_set<const Node*> fed_placeholders_;
   std::unordered_set<Node*> needed_;
   std::unordered_map<Node*, int> waiting_for_;
   std::unordered_map<Node*, std::vector<Node*>> followers_;

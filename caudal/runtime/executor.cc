@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <stdexcept>
 
 #include "caudal/base/env.h"
 #include "caudal/base/error.h"
@@ -52,6 +53,14 @@ void check_step(const StepContext& step) {
   }
 }
 
+// The error with its node and, where memory ran out, with what takes it. A full disk is RESOURCE_EXHAUSTED too.
+Error placed(const Error& error, const Node& node, const RunInstance& instance) {
+  const Error at_node = error.at_node(node.type(), node.name(), node.info().made_at);
+  if (error.code() != Code::kResourceExhausted || !error.detail().starts_with("out of memory")) return at_node;
+  const std::string live = instance.largest_live(5);
+  return live.empty() ? at_node : at_node.hint("Largest live tensors: " + live + ".");
+}
+
 }  // namespace
 
 void execute(RunInstance& instance, StepContext& step_context) {
@@ -68,13 +77,13 @@ void execute(RunInstance& instance, StepContext& step_context) {
         step_context.tracer->record(step.node->name(), step.node->type(), start, steady_nanos());
       }
     } catch (const Error& error) {
-      Error placed = error.at_node(step.node->type(), step.node->name(), step.node->info().made_at);
-      if (error.code() != Code::kResourceExhausted) throw placed;
-      throw placed.hint("Largest live tensors: " + instance.largest_live(5) + ".");
+      throw placed(error, *step.node, instance);
     } catch (const std::bad_alloc&) {
-      throw resource_exhausted("out of memory")
-          .at_node(step.node->type(), step.node->name(), step.node->info().made_at)
-          .hint("Largest live tensors: " + instance.largest_live(5) + ".");
+      throw placed(resource_exhausted("out of memory"), *step.node, instance);
+    } catch (const std::length_error&) {  // a container that no memory could hold
+      throw placed(resource_exhausted("out of memory"), *step.node, instance);
+    } catch (const std::exception& error) {
+      throw placed(internal_error(error.what()), *step.node, instance);
     }
     for (const int dead : step.release) instance.slot(dead) = Value{};
   }

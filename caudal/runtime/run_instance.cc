@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "caudal/base/error.h"
+#include "caudal/core/variable_storage.h"
 
 namespace caudal::inline v0 {
 
@@ -19,10 +20,51 @@ class RunInstance::ArenaSlice final : public Buffer {
   BufferRef arena_;
 };
 
+namespace {
+
+struct SizedName {
+  std::size_t bytes;
+  std::string text;
+};
+
+// "'conv1/Relu:0' float32[32,28,28,6] 0.6 MB, ...", largest first.
+std::string list_largest(std::vector<SizedName> tensors, std::size_t count) {
+  std::ranges::stable_sort(tensors, std::ranges::greater(), &SizedName::bytes);
+  if (tensors.size() > count) tensors.resize(count);
+  std::string text;
+  for (const SizedName& tensor : tensors) {
+    char size[32];
+    std::snprintf(size, sizeof size, " %.1f MB", static_cast<double>(tensor.bytes) / 1e6);
+    text += (text.empty() ? "" : ", ") + tensor.text + size;
+  }
+  return text;
+}
+
+BufferRef allocate_arena(const Program& program, Allocator& allocator) {
+  if (program.arena_bytes == 0) return {};
+  try {
+    return allocator.allocate(program.arena_bytes);
+  } catch (const Error& error) {
+    std::vector<SizedName> planned;
+    for (std::size_t i = 0; i < program.placements.size(); ++i) {
+      if (!program.placements[i]) continue;
+      const Output& source = program.slots[i].source;
+      const Shape& shape = program.placements[i]->shape;
+      planned.push_back({static_cast<std::size_t>(shape.num_elements()) * dtype_size(source.dtype()),
+                         internal::concat("'", source.name(), "' ", source.dtype(), shape)});
+    }
+    throw error.hint("The run's largest tensors: " + list_largest(std::move(planned), 5) + ".");
+  }
+}
+
+}  // namespace
+
 RunInstance::RunInstance(std::shared_ptr<const Program> program, Allocator& allocator)
-    : program_(std::move(program)), values_(program_->slots.size()), scratch_(program_->scratch_bytes) {
+    : program_(std::move(program)),
+      arena_(allocate_arena(*program_, allocator)),
+      values_(program_->slots.size()),
+      scratch_(program_->scratch_bytes) {
   const auto& steps = program_->steps;
-  if (program_->arena_bytes > 0) arena_ = allocator.allocate(program_->arena_bytes);
   if (!program_->placements.empty()) {
     planned_.resize(program_->slots.size());
     for (std::size_t i = 0; i < planned_.size(); ++i) {
@@ -64,21 +106,14 @@ void RunInstance::reset() {
 }
 
 std::string RunInstance::largest_live(std::size_t count) const {
-  std::vector<std::size_t> live;
+  std::vector<SizedName> live;
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (values_[i].tensor.valid() && values_[i].tensor.byte_size() > 0) live.push_back(i);
+    const Tensor tensor = values_[i].ref != nullptr ? values_[i].ref->read_if_initialized() : values_[i].tensor;
+    if (!tensor.valid() || tensor.byte_size() == 0) continue;
+    live.push_back(
+        {tensor.byte_size(), internal::concat("'", program_->slots[i].source.name(), "' ", tensor.describe())});
   }
-  const auto bytes = [&](std::size_t i) { return values_[i].tensor.byte_size(); };
-  std::ranges::stable_sort(live, [&](std::size_t a, std::size_t b) { return bytes(a) > bytes(b); });
-  if (live.size() > count) live.resize(count);
-  std::string text;
-  for (const std::size_t i : live) {
-    char size[32];
-    std::snprintf(size, sizeof size, " %.1f MB", static_cast<double>(bytes(i)) / 1e6);
-    text += internal::concat(text.empty() ? "" : ", ", "'", program_->slots[i].source.name(), "' ",
-                             values_[i].tensor.describe(), size);
-  }
-  return text;
+  return list_largest(std::move(live), count);
 }
 
 std::unique_ptr<RunInstance> InstancePool::take(Allocator& allocator) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
 #include "caudal/base/env.h"
@@ -26,11 +27,10 @@ struct PlannedRun {
 
   std::shared_ptr<InstancePool> pool_of(const std::shared_ptr<const Program>& program) {
     std::lock_guard lock(mutex);
-    // Programs that the plan has dropped are still here; now and then all pools go, and those in use come back.
-    if (pools.size() > Plan::kMaxSpecialisations + 1) pools.clear();
-    auto& pool = pools[program.get()];
-    if (pool == nullptr) pool = std::make_shared<InstancePool>(program);
-    return pool;
+    if (const auto found = pools.find(program.get()); found != pools.end()) return found->second;
+    // What the plan has dropped goes with its arenas; runs in progress hold their own pool.
+    std::erase_if(pools, [&](const auto& entry) { return !plan.holds(entry.first); });
+    return pools[program.get()] = std::make_shared<InstancePool>(program);
   }
 
   Plan plan;
@@ -53,8 +53,8 @@ class InstanceLease {
   std::unique_ptr<RunInstance> instance_;
 };
 
-std::string request_key(const PlanRequest& request, std::int64_t version) {
-  std::string key = std::to_string(version);
+std::string request_key(const PlanRequest& request) {
+  std::string key;
   for (const Output& feed : request.feeds) key += internal::concat('<', feed.node()->id(), ':', feed.index());
   for (const Output& fetch : request.fetches) key += internal::concat('>', fetch.node()->id(), ':', fetch.index());
   for (const Node* target : request.targets) key += internal::concat('!', target->id());
@@ -66,12 +66,14 @@ void check_feed(const Output& output, const Tensor& value) {
   if (value.dtype() != output.dtype()) {
     throw invalid_argument("the feed of '", output.name(), "' is ", value.describe(), "; ", output.dtype(),
                            output.shape(), " is wanted")
-        .made_at(output.node()->info().made_at);
+        .made_at(output.node()->info().made_at)
+        .hint(internal::concat("Feed a tensor of type ", output.dtype(), "."));
   }
   if (!output.shape().compatible(value.shape())) {
     throw invalid_argument("the feed of '", output.name(), "' has shape ", value.shape(), "; ", output.shape(),
                            " is wanted")
-        .made_at(output.node()->info().made_at);
+        .made_at(output.node()->info().made_at)
+        .hint("Reshape the value, or give the placeholder another shape (-1 for a size that varies).");
   }
 }
 
@@ -86,8 +88,12 @@ struct Session::Impl {
         device(make_cpu_device(options.intra_op_threads, account)) {}
 
   std::shared_ptr<PlannedRun> plan_for(PlanRequest request) {
-    const std::string key = request_key(request, graph.version());
+    const std::string key = request_key(request);
     std::lock_guard lock(mutex);
+    if (const std::int64_t version = graph.version(); version != plans_version) {
+      plans.clear();  // they are of a graph that is no more; callables keep theirs
+      plans_version = version;
+    }
     auto& planned = plans[key];
     if (planned == nullptr) {
       try {
@@ -112,7 +118,8 @@ struct Session::Impl {
   CancellationToken cancellation;
   std::atomic<std::int64_t> next_step{1};
   std::mutex mutex;
-  std::map<std::string, std::shared_ptr<PlannedRun>> plans;
+  std::map<std::string, std::shared_ptr<PlannedRun>> plans;  // of the graph's version below
+  std::int64_t plans_version = 0;
 };
 
 namespace {
@@ -131,7 +138,7 @@ Tensor take_fetch(const Slot& slot, const Value& value) {
 
 std::vector<Tensor> Session::Impl::run(PlannedRun& planned, std::span<const Tensor> feeds,
                                        const RunOptions& run_options) {
-  if (cancellation.is_cancelled()) throw failed_precondition("Session is closed.");
+  if (cancellation.is_cancelled()) throw failed_precondition("Session is closed.").hint("Make a new Session.");
   const PlanRequest& request = planned.plan.request();
   for (std::size_t i = 0; i < feeds.size(); ++i) check_feed(request.feeds[i], feeds[i]);
   const auto program = planned.plan.program_for(feeds);
@@ -231,6 +238,16 @@ ResolvedFetches resolve(const Graph& graph, const Fetches& fetches) {
   return resolved;
 }
 
+// Memory that ran out outside of a node, while a run is planned or set up.
+template <class Action>
+std::vector<Tensor> guarded(const Action& action) {
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+    throw resource_exhausted("out of memory while a run was set up");
+  }
+}
+
 std::vector<Tensor> in_order(const std::vector<int>& position, const std::vector<Tensor>& results) {
   std::vector<Tensor> ordered;
   ordered.reserve(position.size());
@@ -249,8 +266,10 @@ std::vector<Tensor> Session::run(const Fetches& fetches, const Feeds& feeds, con
     resolved.request.feeds.push_back(output);
     values.push_back(feed.value);
   }
-  const auto planned = impl_->plan_for(std::move(resolved.request));
-  return in_order(resolved.position, impl_->run(*planned, values, options));
+  return guarded([&] {
+    const auto planned = impl_->plan_for(std::move(resolved.request));
+    return in_order(resolved.position, impl_->run(*planned, values, options));
+  });
 }
 
 Tensor Session::run(const Output& fetch, const Feeds& feeds, const RunOptions& options) {
@@ -280,7 +299,7 @@ Session::Callable Session::make_callable(const Fetches& fetches, const std::vect
 std::vector<Tensor> Session::Callable::operator()(const std::vector<Tensor>& feeds, const RunOptions& options) const {
   const std::size_t wanted = state_->planned->plan.request().feeds.size();
   if (feeds.size() != wanted) throw invalid_argument(feeds.size(), " feeds for a callable that takes ", wanted);
-  return in_order(state_->position, state_->session->run(*state_->planned, feeds, options));
+  return guarded([&] { return in_order(state_->position, state_->session->run(*state_->planned, feeds, options)); });
 }
 
 }  // namespace caudal::inline v0

@@ -1,5 +1,8 @@
 #include "caudal/tensor/buffer.h"
 
+#include <unistd.h>
+
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -8,6 +11,17 @@
 namespace caudal::inline v0 {
 namespace {
 
+// Twice the machine's memory: more can never be filled, with any usual amount of swap.
+std::size_t most_bytes() {
+  static const std::size_t most = [] {
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page = sysconf(_SC_PAGE_SIZE);
+    const std::size_t fallback = SIZE_MAX / 4;
+    return pages > 0 && page > 0 ? 2 * static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : fallback;
+  }();
+  return most;
+}
+
 // Header and bytes in one block: an allocation is one call to the heap.
 class HostBuffer final : public Buffer {
  public:
@@ -15,7 +29,8 @@ class HostBuffer final : public Buffer {
     constexpr std::size_t kHeader = Allocator::kAlignment;
     static_assert(sizeof(HostBuffer) <= kHeader);
     void* block = nullptr;
-    if (bytes <= SIZE_MAX - 2 * kHeader) {
+    // A kernel that overcommits would lend even this, and kill the process when it is written to.
+    if (bytes <= most_bytes()) {
       const std::size_t padded = (bytes + kHeader - 1) / kHeader * kHeader;
       block = std::aligned_alloc(Allocator::kAlignment, kHeader + padded);
     }

@@ -60,12 +60,19 @@ void copy_objects(const Tensor& from, Tensor& to) {
   std::copy(source.begin(), source.end(), to.data<T>());
 }
 
+bool is_nan(float x) { return std::isnan(x); }
+bool is_nan(double x) { return std::isnan(x); }
+bool is_nan(Half x) { return std::isnan(static_cast<float>(x)); }
+bool is_nan(BFloat16 x) { return std::isnan(static_cast<float>(x)); }
+
+// Compares `parts` numbers per element: 2 for complex types.
 template <class T>
-bool same_floats(const Tensor& a, const Tensor& b) {
-  const auto x = a.flat<T>();
-  const auto y = b.flat<T>();
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const bool both_nan = std::isnan(x[i]) && std::isnan(y[i]);
+bool same_floats(const Tensor& a, const Tensor& b, std::size_t parts = 1) {
+  const std::size_t count = static_cast<std::size_t>(a.num_elements()) * parts;
+  const auto* x = reinterpret_cast<const T*>(a.raw());
+  const auto* y = reinterpret_cast<const T*>(b.raw());
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool both_nan = is_nan(x[i]) && is_nan(y[i]);
     if (!both_nan && std::memcmp(&x[i], &y[i], sizeof(T)) != 0) return false;
   }
   return true;
@@ -166,6 +173,12 @@ std::vector<std::int64_t> Tensor::to_int64s() const {
     case DType::kUint32:
       copy(std::uint32_t{});
       break;
+    case DType::kUint64:
+      for (const std::uint64_t value : flat<std::uint64_t>()) {
+        if (value > INT64_MAX) throw out_of_range("the integer ", value, " is beyond int64");
+      }
+      copy(std::uint64_t{});
+      break;
     default:
       throw invalid_argument("integers are wanted here, not ", describe());
   }
@@ -255,6 +268,14 @@ bool identical(const Tensor& a, const Tensor& b) {
       return same_floats<float>(a, b);
     case DType::kDouble:
       return same_floats<double>(a, b);
+    case DType::kHalf:
+      return same_floats<Half>(a, b);
+    case DType::kBFloat16:
+      return same_floats<BFloat16>(a, b);
+    case DType::kComplex64:
+      return same_floats<float>(a, b, 2);
+    case DType::kComplex128:
+      return same_floats<double>(a, b, 2);
     case DType::kString:
       return std::ranges::equal(a.flat<std::string>(), b.flat<std::string>());
     case DType::kResource:
