@@ -6,7 +6,7 @@
 #include "caudal/graph/scope.h"
 #include "caudal/ops/cast.h"
 #include "caudal/ops/constant.h"
-#include "caudal/ops/elementwise.h"
+#include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/gather_ops.h"
 #include "caudal/ops/matmul.h"
 #include "caudal/ops/reduction.h"

@@ -33,12 +33,16 @@ std::string describe_inputs(const std::vector<std::vector<Output>>& groups) {
   return text;
 }
 
-// Sets a type or count attribute from the inputs, or checks the one that is there.
-void bind_attr(AttrMap& attrs, const std::string& name, AttrValue value, std::string_view argument) {
+// Sets a type or count attribute from the inputs of an argument, or checks the one that is there.
+void bind_attr(AttrMap& attrs, const std::string& name, const AttrValue& value, const ArgDef& arg,
+               const NodeDraft& draft) {
   const auto [found, inserted] = attrs.emplace(name, value);
   if (inserted || found->second == value || found->second.get_if<AttrPlaceholder>() != nullptr) return;
-  throw invalid_argument("'", argument, "' makes ", name, " ", value, ", but it is ", found->second,
-                         " from another input or attribute")
+  if (name == arg.number_attr) {
+    throw invalid_argument("'", arg.name, "' is a list of ", value, "; attribute ", name, " is ", found->second);
+  }
+  throw invalid_argument("'", arg.name, "' is ", value, "; its type ", name, " is ", found->second,
+                         " by the other inputs or attributes (inputs: ", describe_inputs(draft.inputs), ")")
       .hint("Cast one side: inputs that share " + name + " must have one type.");
 }
 
@@ -62,21 +66,25 @@ void Graph::resolve_types(const Op& op, const NodeDraft& draft, AttrMap& attrs) 
     const auto& group = draft.inputs[a];
     for (const Output& output : group) {
       if (!output) throw invalid_argument("'", arg.name, "' is missing");
+      if (output.index() < 0 || output.index() >= output.node()->num_outputs()) {
+        throw invalid_argument("'", arg.name, "': operation '", output.node()->name(), "' has no output ",
+                               output.index());
+      }
     }
     if (!arg.type_list_attr.empty()) {
       std::vector<DType> types;
       for (const Output& output : group) types.push_back(output.dtype());
-      bind_attr(attrs, arg.type_list_attr, types, arg.name);
+      bind_attr(attrs, arg.type_list_attr, types, arg, draft);
       continue;
     }
     if (!arg.number_attr.empty()) {
-      bind_attr(attrs, arg.number_attr, static_cast<std::int64_t>(group.size()), arg.name);
+      bind_attr(attrs, arg.number_attr, static_cast<std::int64_t>(group.size()), arg, draft);
     } else if (group.size() != 1) {
       throw invalid_argument("'", arg.name, "' takes one tensor, not ", group.size());
     }
     for (const Output& output : group) {
       if (!arg.type_attr.empty()) {
-        bind_attr(attrs, arg.type_attr, output.dtype(), arg.name);
+        bind_attr(attrs, arg.type_attr, output.dtype(), arg, draft);
       } else if (output.dtype() != arg.type) {
         throw invalid_argument("'", arg.name, "' must be ", arg.type, ", not ", output.describe());
       }

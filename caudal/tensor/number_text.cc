@@ -24,9 +24,9 @@ Decimal decimal_of(double value, DType type) {
   char* end = text;
   const double magnitude = std::fabs(value);
   if (type == DType::kDouble) {
-    end = std::to_chars(text, text + sizeof text, magnitude, std::chars_format::scientific).ptr;
+    end = std::to_chars(text, text + sizeof text - 1, magnitude, std::chars_format::scientific).ptr;
   } else if (type == DType::kFloat) {
-    end = std::to_chars(text, text + sizeof text, static_cast<float>(magnitude), std::chars_format::scientific).ptr;
+    end = std::to_chars(text, text + sizeof text - 1, static_cast<float>(magnitude), std::chars_format::scientific).ptr;
   } else {
     const Half wanted(static_cast<float>(magnitude));
     for (int precision = 0; precision < 8; ++precision) {
@@ -34,6 +34,7 @@ Decimal decimal_of(double value, DType type) {
       if (Half(std::strtof(text, nullptr)).bits == wanted.bits) break;
     }
   }
+  *end = '\0';
   const std::string_view all(text, static_cast<std::size_t>(end - text));
   const auto e = all.find('e');
   Decimal decimal;
