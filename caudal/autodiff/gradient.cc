@@ -117,7 +117,11 @@ class ReverseWalk {
     NameScope scope(node.name() + "_grad");
     LocationScope location(node.info().made_at);
     GradientContext context(node, std::move(grads));
-    function(context);
+    try {
+      function(context);
+    } catch (const Error& error) {
+      throw error.at_node(node.type(), node.name(), node.info().made_at);
+    }
     for (int i = 0; i < node.num_inputs(); ++i) {
       const Gradient& gradient = context.input_grads()[i];
       if (gradient && between_.contains(node.input(i).node())) terms_[node.input(i)].push_back(gradient);

@@ -69,6 +69,10 @@ Error file_error(int number, std::string_view what, std::string_view path) {
       return error.hint("Free some space, or write to another place.");
     case EMFILE:
       return error.hint("Raise the limit of open files (ulimit -n).");
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return error.hint("Change the owner or mode of the path, or use another place.");
     default:
       return error;
   }

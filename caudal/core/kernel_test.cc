@@ -209,7 +209,7 @@ TEST_F(ShapeContextTest, ReadsVectorsAsShapes) {
 
 TEST(Broadcast, NumpysRule) {
   EXPECT_EQ(broadcast({4, 1, 3}, {5, 3}), (PartialShape{4, 5, 3}));
-  EXPECT_EQ(broadcast({}, {2}), (PartialShape{2}));
+  EXPECT_EQ(broadcast(PartialShape::scalar(), {2}), (PartialShape{2}));
   EXPECT_EQ(broadcast({-1, 3}, {1, 3}), (PartialShape{-1, 3}));
   EXPECT_EQ(broadcast({-1}, {3}), (PartialShape{3}));  // must be 1 or 3
   EXPECT_EQ(broadcast({-1}, {-1}), (PartialShape{-1}));

@@ -24,7 +24,7 @@ OpDef with_attrs(std::string_view attrs) { return parse_op_def("Test", "", "", a
 
 TEST(ParseOpDef, Arguments) {
   const OpDef def =
-      parse_op_def("Test", "a: T; values: N * T; data: dtypes; ref: Ref(T); many: N * Ref(int32); i: string",
+      parse_op_def("Test", "a: T; values: N * T; data: dtypes; ref: Ref(T); many: Ref(N * int32); i: string",
                    "out: float", "T: type; N: int >= 1; dtypes: list(type)");
   ASSERT_EQ(def.inputs.size(), 6U);
   EXPECT_EQ(def.inputs[0].type_attr, "T");
@@ -144,7 +144,7 @@ TEST(CompleteAttrs, AnEmptyListTakesTheKindWanted) {
 
 TEST(ExpandArgs, CountsTypesAndRanges) {
   const OpDef def =
-      parse_op_def("Test", "a: T; b: N * Ref(T); c: dtypes; d: bool", "", "T: type; N: int; dtypes: list(type)");
+      parse_op_def("Test", "a: T; b: Ref(N * T); c: dtypes; d: bool", "", "T: type; N: int; dtypes: list(type)");
   const AttrMap attrs{{"T", int32}, {"N", 2}, {"dtypes", std::vector<DType>{string, float32}}};
   const ArgTypes types = expand_args(def.inputs, attrs);
   EXPECT_EQ(types.types, (std::vector<DType>{int32, int32, int32, string, float32, boolean}));

@@ -242,7 +242,9 @@ Output Graph::tensor(std::string_view name) const {
   }
   Node* node = operation(node_name).node();
   if (index >= node->num_outputs()) {
-    throw not_found("operation '", node_name, "' has ", node->num_outputs(), " outputs; there is no '", name, "'");
+    throw not_found("operation '", node_name, "' has ", node->num_outputs(),
+                    node->num_outputs() == 1 ? " output" : " outputs", "; there is no '", name, "'")
+        .hint("Outputs count from 0.");
   }
   return {node, index};
 }

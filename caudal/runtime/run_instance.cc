@@ -31,10 +31,16 @@ struct SizedName {
 std::string list_largest(std::vector<SizedName> tensors, std::size_t count) {
   std::ranges::stable_sort(tensors, std::ranges::greater(), &SizedName::bytes);
   if (tensors.size() > count) tensors.resize(count);
+  // What is small beside the largest is not where the memory went.
+  std::erase_if(tensors, [&](const SizedName& tensor) { return tensor.bytes < tensors[0].bytes / 100; });
   std::string text;
   for (const SizedName& tensor : tensors) {
     char size[32];
-    std::snprintf(size, sizeof size, " %.1f MB", static_cast<double>(tensor.bytes) / 1e6);
+    if (tensor.bytes < 100'000) {
+      std::snprintf(size, sizeof size, " %zu bytes", tensor.bytes);
+    } else {
+      std::snprintf(size, sizeof size, " %.1f MB", static_cast<double>(tensor.bytes) / 1e6);
+    }
     text += (text.empty() ? "" : ", ") + tensor.text + size;
   }
   return text;

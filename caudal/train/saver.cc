@@ -204,7 +204,8 @@ std::vector<std::string> mismatches(const BundleReader& reader,
   for (const auto& [key, variable] : variables) {
     const std::string wanted = internal::concat("'", variable.op_name(), "' ", variable.dtype(), variable.shape());
     if (!reader.contains(key)) {
-      lines.push_back(internal::concat(wanted, ": not in the checkpoint. ", did_you_mean(key, reader.names())));
+      const std::string near = did_you_mean(key, reader.names());
+      lines.push_back(wanted + ": not in the checkpoint" + (near.empty() ? "" : ". " + near));
       continue;
     }
     const BundleEntry& entry = reader.entry(key);
@@ -228,11 +229,20 @@ StateMap read_sidecar(Env& env, const std::string& prefix) {
 }  // namespace
 
 StateMap Saver::restore(Session& session, const std::string& prefix) {
+  try {
+    return restore_all(session, prefix);
+  } catch (const Error& error) {
+    const bool damaged = error.code() == Code::kDataLoss || error.code() == Code::kOutOfRange;
+    throw damaged ? error.hint("The checkpoint is damaged: restore an earlier one, or copy it again.") : error;
+  }
+}
+
+StateMap Saver::restore_all(Session& session, const std::string& prefix) const {
   Env& env = session.env();
   const BundleReader reader(env, prefix);
   if (const auto lines = mismatches(reader, variables_); !lines.empty()) {
     throw invalid_argument("checkpoint '", prefix, "' does not fit the graph; nothing was restored:", strings_of(lines))
-        .hint("\nGive Saver the variables that it should restore, under the checkpoint's names.");
+        .hint("Give Saver the variables that it should restore, under the checkpoint's names.");
   }
   StateMap state;
   std::map<std::string, std::string> node_states;

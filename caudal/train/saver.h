@@ -60,10 +60,12 @@ class CAUDAL_API Saver {
 
   // Returns what SaveOptions::state held. Either all variables are set or none.
   // Throws NOT_FOUND if there is no such checkpoint; INVALID_ARGUMENT listing all variables that are missing or have
-  // another shape or type there (with the shapes of both sides and near names); DATA_LOSS for damaged files.
+  // another shape or type there (with the shapes of both sides and near names); DATA_LOSS for damaged files,
+  // OUT_OF_RANGE for a data file that is cut off.
   StateMap restore(Session& session, const std::string& prefix);
 
  private:
+  StateMap restore_all(Session& session, const std::string& prefix) const;
   void update_list(Env& env, const std::string& prefix, const SaveOptions& options) const;
 
   std::vector<std::pair<std::string, Variable>> variables_;
