@@ -118,9 +118,10 @@ class ConvKernel : public Kernel {
                            Shape{g.window.batch, g.window.height, g.window.width, g.window.channels});
   }
 
-  // True if there is nothing to sum: the result is zero then.
+  // True if there is nothing to sum or nothing wanted (an input without channels has no groups): the result is zero
+  // then.
   static bool cleared(const Tensor& a, const Tensor& b, Tensor& out) {
-    if (a.num_elements() != 0 && b.num_elements() != 0) return false;
+    if (a.num_elements() != 0 && b.num_elements() != 0 && out.num_elements() != 0) return false;
     if (out.byte_size() != 0) std::memset(out.raw(), 0, out.byte_size());
     return true;
   }

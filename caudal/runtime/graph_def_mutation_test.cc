@@ -6,8 +6,6 @@
 // many inputs are tried (default 1500), CAUDAL_MUTATION_FIRST where to start, to go on at a failure.
 #include <gtest/gtest.h>
 
-#include <google/protobuf/text_format.h>
-
 #include <cstdlib>
 #include <random>
 
