@@ -34,7 +34,7 @@ class Mutator {
       for (std::size_t i = pick(8) + 1; i > 0; --i) change_bytes(bytes);
       return bytes;
     }
-    for (std::size_t i = pick(4) + 1; i > 0; --i) change_node(def);
+    for (std::size_t i = pick(3) + 1; i > 0; --i) change_node(def);
     return def.SerializeAsString();
   }
 
