@@ -11,12 +11,22 @@
 namespace caudal::inline v0::kernels {
 namespace {
 
+// A scalar in the type of the computation.
+template <class W>
+W value(const SgdScalar& s) {
+  if constexpr (kIsComplex<W>) {
+    return W(static_cast<typename W::value_type>(s.real), static_cast<typename W::value_type>(s.imag));
+  } else {
+    return static_cast<W>(s.real);
+  }
+}
+
 template <class T>
 void descent(const SgdArrays& p, const SgdScalars& s, int64_t begin, int64_t end) {
   using W = Wide<T>;
   auto* __restrict var = static_cast<T*>(p.var);
   const auto* __restrict grad = static_cast<const T*>(p.grad);
-  const W rate = static_cast<W>(s.rate);
+  const W rate = value<W>(s.rate);
   for (int64_t i = begin; i < end; ++i)
     var[i] = static_cast<T>(static_cast<W>(var[i]) - static_cast<W>(grad[i]) * rate);
 }
@@ -26,7 +36,7 @@ void momentum(const SgdArrays& p, const SgdScalars& s, int64_t begin, int64_t en
   using W = Wide<T>;
   auto* __restrict var = static_cast<T*>(p.var), * __restrict accum = static_cast<T*>(p.first);
   const auto* __restrict grad = static_cast<const T*>(p.grad);
-  const W rate = static_cast<W>(s.rate), factor = static_cast<W>(s.momentum);
+  const W rate = value<W>(s.rate), factor = value<W>(s.momentum);
   for (int64_t i = begin; i < end; ++i) {
     const W g = static_cast<W>(grad[i]), a = static_cast<W>(accum[i]) * factor + g;
     accum[i] = static_cast<T>(a);
@@ -41,10 +51,9 @@ void adam(const SgdArrays& p, const SgdScalars& s, int64_t begin, int64_t end) {
   auto* __restrict var = static_cast<T*>(p.var), * __restrict first = static_cast<T*>(p.first);
   auto* __restrict second = static_cast<T*>(p.second);
   const auto* __restrict grad = static_cast<const T*>(p.grad);
-  const W beta1 = static_cast<W>(s.beta1), beta2 = static_cast<W>(s.beta2), epsilon = static_cast<W>(s.epsilon);
+  const W beta1 = value<W>(s.beta1), beta2 = value<W>(s.beta2), epsilon = value<W>(s.epsilon);
   const W rest1 = W(1) - beta1, rest2 = W(1) - beta2;
-  const W alpha =
-      static_cast<W>(s.rate) * std::sqrt(W(1) - static_cast<W>(s.beta2_power)) / (W(1) - static_cast<W>(s.beta1_power));
+  const W alpha = value<W>(s.rate) * std::sqrt(W(1) - value<W>(s.beta2_power)) / (W(1) - value<W>(s.beta1_power));
   for (int64_t i = begin; i < end; ++i) {
     const W g = static_cast<W>(grad[i]);
     const W m = static_cast<W>(first[i]) + (g - static_cast<W>(first[i])) * rest1;
@@ -62,8 +71,8 @@ void rmsprop(const SgdArrays& p, const SgdScalars& s, int64_t begin, int64_t end
   auto* __restrict var = static_cast<T*>(p.var), * __restrict ms = static_cast<T*>(p.first);
   auto* __restrict mom = static_cast<T*>(p.second), * __restrict mg = static_cast<T*>(p.third);
   const auto* __restrict grad = static_cast<const T*>(p.grad);
-  const W rate = static_cast<W>(s.rate), rest = W(1) - static_cast<W>(s.beta1);
-  const W factor = static_cast<W>(s.momentum), epsilon = static_cast<W>(s.epsilon);
+  const W rate = value<W>(s.rate), rest = W(1) - value<W>(s.beta1);
+  const W factor = value<W>(s.momentum), epsilon = value<W>(s.epsilon);
   for (int64_t i = begin; i < end; ++i) {
     const W g = static_cast<W>(grad[i]);
     const W square = static_cast<W>(ms[i]) + (g * g - static_cast<W>(ms[i])) * rest;
@@ -85,9 +94,11 @@ void adagrad(const SgdArrays& p, const SgdScalars& s, int64_t begin, int64_t end
   using W = Wide<T>;
   auto* __restrict var = static_cast<T*>(p.var), * __restrict accum = static_cast<T*>(p.first);
   const auto* __restrict grad = static_cast<const T*>(p.grad);
-  const W rate = static_cast<W>(s.rate), epsilon = static_cast<W>(s.epsilon), update = s.update_slots ? W(1) : W(0);
+  const W rate = value<W>(s.rate), epsilon = value<W>(s.epsilon);
+  const bool update = s.update_slots;
   for (int64_t i = begin; i < end; ++i) {
-    const W g = static_cast<W>(grad[i]), a = static_cast<W>(accum[i]) + g * g * update;
+    // A square beyond the type's range must not reach an accumulator that is to stay.
+    const W g = static_cast<W>(grad[i]), a = static_cast<W>(accum[i]) + (update ? g * g : W(0));
     accum[i] = static_cast<T>(a);
     var[i] = static_cast<T>(static_cast<W>(var[i]) - g * rate / (std::sqrt(a) + epsilon));
   }

@@ -11,8 +11,12 @@ struct SgdArrays {
   void *first = nullptr, *second = nullptr, *third = nullptr;  // slots
 };
 
+struct SgdScalar {
+  double real = 0, imag = 0;
+};
+
 struct SgdScalars {
-  double rate = 0, momentum = 0, beta1 = 0, beta2 = 0, epsilon = 0, beta1_power = 0, beta2_power = 0;
+  SgdScalar rate, momentum, beta1, beta2, epsilon, beta1_power, beta2_power;
   bool update_slots = true;
 };
 

@@ -11,6 +11,14 @@
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/scope.h"
 #include "caudal/kernels/batch_norm.h"
+#include "caudal/ops/cast.h"
+#include "caudal/ops/constant.h"
+#include "caudal/ops/elementwise.h"
+#include "caudal/ops/elementwise_binary.h"
+#include "caudal/ops/elementwise_unary.h"
+#include "caudal/ops/op_util.h"
+#include "caudal/ops/reduction.h"
+#include "caudal/ops/shape_ops.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -164,7 +172,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& c) {
   return kernel_of<run>(c);
 }
 
-// --- Gradient ---
+// --- Gradients ---
 
 void batch_norm_gradient(GradientContext& c) {
   const std::string op = c.node().type();
@@ -180,6 +188,49 @@ void batch_norm_gradient(GradientContext& c) {
                    .attr("is_training", training)
                    .build_node();
   for (int i = 0; i < 3; ++i) c.set_input_grad(i, node.output(i));
+}
+
+// FusedBatchNormGrad from differentiable ops (formulas: tensorflow/python/ops/nn_grad.py): the gradients of x, scale
+// and offset. In training the statistics are those of x again, so that its influence on them counts.
+struct Composition {
+  Composition(GradientContext& c, const Output& dy_as_given, const Output& x_as_given, const Output& scale) {
+    const bool first = c.attr<std::string>("data_format").starts_with("NC");
+    const int rank = c.attr<std::string>("data_format").size() == 5 ? 5 : 4;
+    std::vector<int> axes;
+    for (int i = 0; i < rank; ++i) {
+      if (i != (first ? 1 : rank - 1)) axes.push_back(i);
+    }
+    std::vector<std::int64_t> per_channel(static_cast<std::size_t>(first ? rank - 1 : 1), 1);
+    per_channel[0] = -1;
+    const auto aligned = [&](const Output& vector) { return reshape(vector, int32_vector(per_channel)); };
+    const auto mean = [&](const Output& value) { return reduce_mean(value, {.axis = axes, .keepdims = true}); };
+
+    const Output dy = cast(dy_as_given, DType::kFloat), x = cast(x_as_given, DType::kFloat);
+    const float epsilon = c.attr<float>("epsilon");
+    Output deviation, inverse, centred = dy;
+    if (c.attr<bool>("is_training")) {
+      deviation = x - mean(x);
+      inverse = rsqrt(mean(square(deviation)) + epsilon);
+      centred = dy - mean(dy) - square(inverse) * mean(dy * deviation) * deviation;
+    } else {
+      deviation = x - aligned(c.input(3));
+      inverse = rsqrt(aligned(c.input(4)) + epsilon);
+    }
+    grads = {cast(aligned(scale) * inverse * centred, x_as_given.dtype()),
+             reduce_sum(dy * deviation * inverse, {.axis = axes}), reduce_sum(dy, {.axis = axes})};
+  }
+  std::vector<Output> grads;
+};
+
+void batch_norm_grad_gradient(GradientContext& c) {
+  // Copies, so that the three count as independent even where one is made from another.
+  std::vector<Output> inputs;
+  for (int i = 0; i < 3; ++i) inputs.push_back(identity(c.input(i)));
+  const Composition composition(c, inputs[0], inputs[1], inputs[2]);
+  const std::vector<Gradient> result =
+      gradients(composition.grads, inputs,
+                {.grad_ys = {c.grad(0), c.grad(1), c.grad(2)}, .stop_gradients = inputs, .name = "second_order"});
+  for (int i = 0; i < 3; ++i) c.set_input_grad(i, result[static_cast<std::size_t>(i)]);
 }
 
 }  // namespace
@@ -220,7 +271,7 @@ CAUDAL_REGISTER_OP({.name = "FusedBatchNormGrad",
                     .attrs = "T: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC'; "
                              "is_training: bool = true",
                     .shape = batch_norm_grad_shape,
-                    .gradient = no_gradient,
+                    .gradient = batch_norm_grad_gradient,
                     .cpu = prepare<run_batch_norm_grad>});
 CAUDAL_REGISTER_OP({.name = "FusedBatchNormGradV2",
                     .inputs = "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U",
@@ -229,7 +280,7 @@ CAUDAL_REGISTER_OP({.name = "FusedBatchNormGradV2",
                     .attrs = "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; "
                              "data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true",
                     .shape = batch_norm_grad_shape,
-                    .gradient = no_gradient,
+                    .gradient = batch_norm_grad_gradient,
                     .cpu = prepare<run_batch_norm_grad>});
 CAUDAL_REGISTER_OP({.name = "FusedBatchNormGradV3",
                     .inputs = "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U; "
@@ -239,7 +290,7 @@ CAUDAL_REGISTER_OP({.name = "FusedBatchNormGradV3",
                     .attrs = "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; "
                              "data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'; is_training: bool = true",
                     .shape = batch_norm_grad_shape,
-                    .gradient = no_gradient,
+                    .gradient = batch_norm_grad_gradient,
                     .cpu = prepare<run_batch_norm_grad>});
 
 // --- Public function ---

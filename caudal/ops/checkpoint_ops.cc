@@ -136,6 +136,11 @@ void run_merge(RunContext& c) {
 }
 
 void run_sharded_filename(RunContext& c) {
+  for (int i = 0; i < 3; ++i) {
+    if (c.input(i).rank() != 0) {
+      throw invalid_argument(c.node().op->def.inputs[i].name, " must be a scalar, not ", c.input(i).describe());
+    }
+  }
   char number[64];
   std::snprintf(number, sizeof number, "-%05d-of-%05d", c.input(1).item<std::int32_t>(),
                 c.input(2).item<std::int32_t>());

@@ -108,13 +108,8 @@ Output features_gradient(GradientContext& c) {
 
 void cross_entropy_gradient(GradientContext& c) {
   const Output labels_gradient = expand_dims(c.grad(0), -1) * -nn::log_softmax(c.input(0));
-  if (c.input(0).shape().compatible(c.input(1).shape())) {
-    c.set_input_grad(0, features_gradient(c));
-    c.set_input_grad(1, labels_gradient);
-  } else {
-    c.set_input_grad(0, sum_to_shape_of(features_gradient(c), c.input(0), c.input(1)));
-    c.set_input_grad(1, sum_to_shape_of(labels_gradient, c.input(1), c.input(0)));
-  }
+  c.set_input_grad(0, sum_to_shape_of(features_gradient(c), c.input(0), c.input(1)));
+  c.set_input_grad(1, sum_to_shape_of(labels_gradient, c.input(1), c.input(0)));
 }
 
 void sparse_cross_entropy_gradient(GradientContext& c) { c.set_input_grad(0, features_gradient(c)); }

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "caudal/autodiff/gradient.h"
 #include "caudal/base/error.h"
@@ -36,17 +39,37 @@ void softmax_samples(harness::Samples& samples) {
 CAUDAL_OP_SAMPLES(Softmax) { softmax_samples(samples); }
 CAUDAL_OP_SAMPLES(LogSoftmax) { softmax_samples(samples); }
 
+// Rows that sum to 1.
+Tensor probabilities(harness::Samples& samples, const Shape& shape) {
+  Tensor p = samples.random(float64, shape, {.low = 0.5, .high = 2, .clear = 0});
+  const std::int64_t classes = shape[1];
+  for (std::int64_t row = 0; row < shape[0]; ++row) {
+    double* first = p.data<double>() + row * classes;
+    const double sum = std::accumulate(first, first + classes, 0.0);
+    std::transform(first, first + classes, first, [&](double value) { return value / sum; });
+  }
+  return p;
+}
+
 CAUDAL_OP_SAMPLES(SoftmaxCrossEntropyWithLogits) {
   samples.golden_exception("SoftmaxCrossEntropyWithLogits/1", "a gradient has the shape of its input");
+  // TensorFlow's gradient is that of the loss only where labels sum to 1; it does not follow backprop to the labels
+  // (CrossEntropy.DenseGradientsAreTensorFlows has its values).
   for (const DType dtype : kFloats) {
     for (const Shape& shape : {Shape{1, 1}, Shape{3, 5}, Shape{0, 4}, Shape{33, 17}}) {
       const Tensor labels = samples.random(dtype, shape, {.low = 0, .high = 1, .clear = 0});
-      // TensorFlow's gradient is that of the loss only where labels sum to 1; these do not.
       samples.add({.inputs = {samples.random(dtype, shape), labels}, .gradient = harness::Check::kNo});
     }
   }
   samples.add(
       {.inputs = {samples.random(float32, {1, 4}), samples.random(float32, {3, 4})}, .gradient = harness::Check::kNo});
+  for (const auto& [features, labels] :
+       {std::pair{Shape{3, 5}, Shape{3, 5}}, {Shape{1, 4}, Shape{3, 4}}, {Shape{3, 4}, Shape{1, 4}}}) {
+    samples.add({.inputs = {samples.random(float64, features), probabilities(samples, labels)},
+                 .gradient = harness::Check::kYes,
+                 .second_order = harness::Check::kNo,
+                 .undifferentiated_outputs = {1}});
+  }
   samples.error({samples.random(float32, {3, 4}), samples.random(float32, {2, 4})}, Code::kInvalidArgument);
   samples.error({samples.random(float32, {4}), samples.random(float32, {4})}, Code::kInvalidArgument);
 }
@@ -100,6 +123,23 @@ TEST_F(CrossEntropy, HugeLogitsStayFinite) {
   expect(zero, {0});
   // TensorFlow's form: softmax - labels.
   expect(gradients({zero}, {x})[0].dense(), {0, 1});
+}
+
+// Values by TensorFlow 2.21. Weights of a sum over n numbers: ((7k + 3) mod 11 - 5) / 4.
+TEST_F(CrossEntropy, DenseGradientsAreTensorFlows) {
+  const Output features = constant({{1.0, 2.0, -1.0}, {.5, -.25, 3.0}}),
+               labels = constant({{.2, .5, .3}, {.1, .7, .2}});
+  const std::vector<Output> xs = {features, labels};
+  Node& node = OpBuilder("SoftmaxCrossEntropyWithLogits", {}).input(features).input(labels).build_node();
+  const Output by_loss = constant({-.5, 1.25}), by_backprop = constant({{-.5, 1.25, .25}, {-.75, 1.0, 0.0}});
+  const auto both = gradients({node.output(0), node.output(1)}, xs, {.grad_ys = {by_loss, by_backprop}});
+  expect(both[0].dense(), {-.3569116F, .24240851F, .11450302F, -.08689399F, -.7964617F, .8833558F});
+  expect(both[1].dense(), {-.6745061F, -.17450608F, -1.674506F, 3.2676194F, 4.205119F, .14261936F});
+  const auto once = gradients({node.output(0)}, xs, {.grad_ys = {by_loss}});
+  const auto twice = gradients({once[0].dense(), once[1].dense()}, xs, {.grad_ys = {by_backprop, by_backprop}});
+  expect(twice[0].dense(), {-.21616654F, .09975733F, .11640922F, .89358997F, -1.1950688F, .30147877F});
+  // TensorFlow has zeros.
+  if (twice[1]) expect(twice[1].dense(), {0, 0, 0, 0, 0, 0});
 }
 
 TEST_F(CrossEntropy, SigmoidIsStable) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <memory>
 
 #include "caudal/base/thread_pool.h"
@@ -69,17 +70,17 @@ void training_shape(ShapeContext& c) {
 
 // One update of n elements. `scalars` in the order of the op's definition; `flag` is use_nesterov or update_slots.
 using Step = void (*)(ThreadPool& pool, DType dtype, std::int64_t n, char* const* variables, const char* grad,
-                      const double* scalars, bool flag);
+                      const kernels::StepScalar* scalars, bool flag);
 
-void gradient_descent(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad, const double* s,
-                      bool) {
+void gradient_descent(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad,
+                      const kernels::StepScalar* s, bool) {
   kernels::apply_gradient_descent(pool, dtype, n, v[0], s[0], grad);
 }
-void momentum(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad, const double* s,
-              bool nesterov) {
+void momentum(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad,
+              const kernels::StepScalar* s, bool nesterov) {
   kernels::apply_momentum(pool, dtype, n, v[0], v[1], grad, {.rate = s[0], .momentum = s[1], .nesterov = nesterov});
 }
-void adam(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad, const double* s,
+void adam(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad, const kernels::StepScalar* s,
           bool nesterov) {
   kernels::apply_adam(pool, dtype, n, v[0], v[1], v[2], grad,
                       {.rate = s[2],
@@ -90,22 +91,23 @@ void adam(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const c
                        .beta2_power = s[1],
                        .nesterov = nesterov});
 }
-kernels::RmsPropStep rmsprop_step(const double* s) {
+kernels::RmsPropStep rmsprop_step(const kernels::StepScalar* s) {
   return {.rate = s[0], .rho = s[1], .momentum = s[2], .epsilon = s[3]};
 }
-void rmsprop(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad, const double* s, bool) {
+void rmsprop(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad,
+             const kernels::StepScalar* s, bool) {
   kernels::apply_rmsprop(pool, dtype, n, v[0], v[1], v[2], grad, rmsprop_step(s));
 }
-void centered_rmsprop(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad, const double* s,
-                      bool) {
+void centered_rmsprop(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad,
+                      const kernels::StepScalar* s, bool) {
   kernels::apply_centered_rmsprop(pool, dtype, n, v[0], v[1], v[2], v[3], grad, rmsprop_step(s));
 }
-void adagrad(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad, const double* s,
-             bool update_slots) {
+void adagrad(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad,
+             const kernels::StepScalar* s, bool update_slots) {
   kernels::apply_adagrad(pool, dtype, n, v[0], v[1], grad, {.rate = s[0], .update_slots = update_slots});
 }
-void adagrad_v2(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad, const double* s,
-                bool update_slots) {
+void adagrad_v2(ThreadPool& pool, DType dtype, std::int64_t n, char* const* v, const char* grad,
+                const kernels::StepScalar* s, bool update_slots) {
   kernels::apply_adagrad(pool, dtype, n, v[0], v[1], grad,
                          {.rate = s[0], .epsilon = s[1], .update_slots = update_slots});
 }
@@ -122,7 +124,7 @@ class TrainingKernel final : public Kernel {
   }
 
   void run(RunContext& c) const override {
-    std::array<double, kMostScalars> scalars{};
+    std::array<kernels::StepScalar, kMostScalars> scalars{};
     for (std::size_t i = 0; i < arguments_.scalars.size(); ++i) scalars[i] = scalar(c, arguments_.scalars[i]);
     std::array<std::shared_ptr<VariableStorage>, kMostVariables> variables;
     for (int i = 0; i < kMostVariables; ++i) variables[i] = c.variable_ptr(i < arguments_.variables ? i : 0);
@@ -137,15 +139,18 @@ class TrainingKernel final : public Kernel {
  private:
   using Variables = std::array<std::shared_ptr<VariableStorage>, kMostVariables>;
 
-  static double scalar(RunContext& c, int i) {
+  static kernels::StepScalar scalar(RunContext& c, int i) {
     const Tensor& value = c.input(i);
     if (value.rank() != 0) {
       throw invalid_argument(c.node().op->def.inputs[i].name, " must be a scalar, not ", value.describe());
     }
+    if (value.dtype() == complex64) return kernels::StepScalar(value.item<std::complex<float>>());
+    if (value.dtype() == complex128) return value.item<std::complex<double>>();
     return value.to_double();
   }
 
-  void update(RunContext& c, const Variables& variables, const std::array<double, kMostScalars>& scalars) const {
+  void update(RunContext& c, const Variables& variables,
+              const std::array<kernels::StepScalar, kMostScalars>& scalars) const {
     const Tensor& grad = c.input(arguments_.grad);
     std::array<char*, kMostVariables> memory{};
     Shape shape;
@@ -172,7 +177,7 @@ class TrainingKernel final : public Kernel {
 
   void update_rows(RunContext& c, const std::string& name, const Shape& shape,
                    const std::array<char*, kMostVariables>& memory, const Tensor& grad,
-                   const std::array<double, kMostScalars>& scalars) const {
+                   const std::array<kernels::StepScalar, kMostScalars>& scalars) const {
     const Tensor& indices = c.input(arguments_.indices);
     if (indices.rank() != 1 || shape.rank() == 0 || grad.rank() != shape.rank() || grad.dim(0) != indices.dim(0) ||
         !std::ranges::equal(grad.shape().dims().subspan(1), shape.dims().subspan(1))) {
@@ -204,7 +209,7 @@ class TrainingKernel final : public Kernel {
 template <Step step>
 std::unique_ptr<Kernel> prepare_training(PrepareContext& c) {
   const DType dtype = c.attr<DType>("T");
-  if (!is_floating(dtype)) throw unimplemented("no update of ", dtype, " variables");
+  if (!is_floating(dtype) && !is_complex(dtype)) throw unimplemented("no update of ", dtype, " variables");
   return std::make_unique<TrainingKernel>(c, step);
 }
 

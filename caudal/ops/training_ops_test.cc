@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <functional>
 #include <variant>
 
+#include "caudal/core/op_registry.h"
 #include "caudal/graph/scope.h"
 #include "caudal/ops/constant.h"
 #include "caudal/runtime/session.h"
+#include "tests/harness/compare.h"
 #include "tests/harness/op_samples.h"
 
 namespace caudal {
@@ -264,6 +267,206 @@ TEST(SumDuplicates, AddsUpEqualIndices) {
   EXPECT_NEAR(session.run(w).item<float>(), -.1643529, 1e-6);
 }
 
+using Complex = std::complex<double>;
+using Complexes = std::vector<Complex>;
+
+// Two updates of complex variables by TensorFlow 2.21, in complex128.
+struct ComplexCase {
+  std::string op;
+  std::vector<Complexes> slots;  // start values
+  Complexes scalars;
+  std::string flag;
+  bool flag_value;
+  std::vector<Complexes> expected;  // the variable and its slots
+};
+
+std::vector<ComplexCase> complex_cases() {
+  const Complexes kFirst = {{.3, .1}, {.2, -.4}}, kSecond = {{1, .2}, {.5, -.1}};
+  const Complex kRate(.1, .05);
+  const Complexes kRmsProp = {kRate, .9, {.8, -.1}, .01};
+  return {
+      {"ApplyGradientDescent", {}, {kRate}, "", false, {{{1, -0.75}, {-1.75, 0.625}}}},
+      {"ApplyMomentum",
+       {kFirst},
+       {kRate, Complex(.9, -.1)},
+       "use_nesterov",
+       false,
+       {{{0.938, -0.898}, {-1.71585, 0.50595}}, {{1.308, 1.876}, {-0.187, 3.469}}}},
+      {"ApplyMomentum",
+       {kFirst},
+       {kRate, Complex(.9, -.1)},
+       "use_nesterov",
+       true,
+       {{{0.9044, -1.102}, {-1.54367, 0.15194}}, {{1.308, 1.876}, {-0.187, 3.469}}}},
+      {"ApplyAdam",
+       {kFirst, kSecond},
+       {.9, Complex(.99, .01), kRate, Complex(.9, .1), .99, .01},
+       "use_nesterov",
+       false,
+       {{{0.877815742408228, -0.550330219347928}, {-2.17787295792125, 0.953638615021114}},
+        {{0.502, 0.244}, {0.542, 0.161}},
+        {{0.965175, 0.21592}, {0.41169375, -0.11791}}}},
+      {"ApplyAdam",
+       {kFirst, kSecond},
+       {.9, Complex(.99, .01), kRate, Complex(.9, .1), .99, .01},
+       "use_nesterov",
+       true,
+       {{{0.855067056895153, -0.569302976779071}, {-2.20533416308878, 0.840632971657848}},
+        {{0.502, 0.244}, {0.542, 0.161}},
+        {{0.965175, 0.21592}, {0.41169375, -0.11791}}}},
+      {"ApplyRMSProp",
+       {kSecond, kFirst},
+       kRmsProp,
+       "",
+       false,
+       {{{0.459289606308586, -0.938451160527416}, {-1.02182276454128, 1.33810311875627}},
+        {{0.6675, 0.352}, {-0.343125, -0.271}},
+        {{0.269256456262378, 0.256992484748085}, {-0.628934731952021, -0.177489887088694}}}},
+      {"ApplyCenteredRMSProp",
+       {kFirst, kSecond, kFirst},
+       kRmsProp,
+       "",
+       false,
+       {{{0.485299643241719, -0.968958307396688}, {-0.940627491593207, 1.231900221807}},
+        {{0.338, 0.271}, {0.1145, 0.0559999999999999}},
+        {{0.6675, 0.352}, {-0.343125, -0.271}},
+        {{0.250388348078927, 0.278589445547486}, {-0.658850057130043, -0.125855830297373}}}},
+      {"ApplyAdagrad",
+       {kSecond},
+       {kRate},
+       "update_slots",
+       false,
+       {{{0.975605959902789, -0.746355886957097}, {-1.599852589975, 0.511898627588778}}, {{1, 0.2}, {0.5, -0.1}}}},
+      {"ApplyAdagrad",
+       {kSecond},
+       {kRate},
+       "update_slots",
+       true,
+       {{{0.863729921753328, -0.639515623318497}, {-1.81903672107849, 1.08513261055781}},
+        {{-0.5, 2.2}, {-7.375, -2.1}}}},
+      {"ApplyAdagradV2",
+       {kSecond},
+       {kRate, .1},
+       "update_slots",
+       false,
+       {{{0.979787694271109, -0.724436599829052}, {-1.65403562203604, 0.567410225690378}}, {{1, 0.2}, {0.5, -0.1}}}},
+      {"ApplyAdagradV2",
+       {kSecond},
+       {kRate, .1},
+       "update_slots",
+       true,
+       {{{0.878163025100733, -0.637999548430767}, {-1.81685257309366, 1.07629332745192}},
+        {{-0.5, 2.2}, {-7.375, -2.1}}}},
+      {"SparseApplyMomentum",
+       {kFirst},
+       {kRate, Complex(.9, -.1)},
+       "use_nesterov",
+       false,
+       {{{1.29425, -1.09175}, {-2.0721, 0.6997}}, {{-0.017, 3.851}, {1.138, 1.494}}}},
+      {"SparseApplyMomentum",
+       {kFirst},
+       {kRate, Complex(.9, -.1)},
+       "use_nesterov",
+       true,
+       {{{1.45565, -1.437}, {-2.09492, 0.48694}}, {{-0.017, 3.851}, {1.138, 1.494}}}},
+      {"SparseApplyRMSProp",
+       {kSecond, kFirst},
+       kRmsProp,
+       "",
+       false,
+       {{{1.35932960162991, -1.65010275745759}, {-2.25048145204514, 1.035161809254}},
+        {{0.0618750000000002, -0.0279999999999999}, {0.2625, 0.109}},
+        {{-0.456818790965758, 0.828172874638254}, {0.127866246317411, 0.103433391726549}}}},
+      {"SparseApplyCenteredRMSProp",
+       {kFirst, kSecond, kFirst},
+       kRmsProp,
+       "",
+       false,
+       {{{1.17160766283822, -1.2571719109281}, {-2.33206627189208, 1.06356419415857}},
+        {{0.1955, 0.461}, {0.257, -0.134}},
+        {{0.0618750000000002, -0.0279999999999999}, {0.2625, 0.109}},
+        {{-0.237851267775731, 0.463037226810213}, {0.18195828341521, 0.0859642212801231}}}},
+      {"SparseApplyAdagrad",
+       {kSecond},
+       {kRate},
+       "update_slots",
+       false,
+       {{{1.20976482681128, -0.893927870532857}, {-1.96550161765345, 0.65160016349482}}, {{1, 0.2}, {0.5, -0.1}}}},
+      {"SparseApplyAdagrad",
+       {kSecond},
+       {kRate},
+       "update_slots",
+       true,
+       {{{1.19175280721613, -0.405711876935224}, {-2.1759976498518, 0.877645154150917}}, {{-6.875, -1.8}, {-1, 1.9}}}},
+      {"SparseApplyAdagradV2",
+       {kSecond},
+       {kRate, .1},
+       "update_slots",
+       false,
+       {{{1.19411814123572, -0.856867205472469}, {-1.97342867918882, 0.693892603252801}}, {{1, 0.2}, {0.5, -0.1}}}},
+      {"SparseApplyAdagradV2",
+       {kSecond},
+       {kRate, .1},
+       "update_slots",
+       true,
+       {{{1.19459599821858, -0.415806136814017}, {-2.15856830789525, 0.872898840588013}}, {{-6.875, -1.8}, {-1, 1.9}}}},
+  };
+}
+
+TEST(ComplexTraining, FollowTensorFlowInComplexNumbers) {
+  for (const ComplexCase& t : complex_cases()) {
+    for (const DType type : {complex64, complex128}) {
+      SCOPED_TRACE(t.op + " " + t.flag + (t.flag_value ? "+" : "-") + " " + std::string(dtype_name(type)));
+      const auto tensor = [&](const Complexes& values) {
+        const Shape shape{static_cast<std::int64_t>(values.size())};
+        if (type == complex128) return Tensor::from<Complex>(shape, values);
+        return Tensor::from<std::complex<float>>(shape, {values.begin(), values.end()});
+      };
+      Graph graph;
+      const GraphScope scope(graph);
+      std::vector<Variable> variables = {Variable(tensor({{1, -.5}, {-2, 1}}))};
+      for (const Complexes& slot : t.slots) variables.emplace_back(tensor(slot));
+      OpBuilder builder(t.op, {});
+      std::size_t next_variable = 0, next_scalar = 0;
+      for (const ArgDef& input : lookup_op(t.op).def.inputs) {
+        if (input.is_ref) {
+          builder.input(variables[next_variable++].handle());
+        } else if (input.name == "grad" || input.name == "delta") {
+          builder.input(tensor({{.5, 1}, {-.25, 2}}));
+        } else if (input.name == "indices") {
+          builder.input(Tensor(std::vector<int>{1, 0}));
+        } else {
+          builder.input(tensor({t.scalars[next_scalar++]}).reshape({}));
+        }
+      }
+      if (!t.flag.empty()) builder.attr(t.flag, t.flag_value);
+      const Operation update = builder.build_operation();
+      Session session;
+      session.run(global_variables_initializer());
+      for (int k = 0; k < 2; ++k) session.run(update);
+      for (std::size_t i = 0; i < variables.size(); ++i) {
+        EXPECT_EQ(
+            harness::difference(tensor(t.expected[i]), session.run(variables[i]), type == complex64 ? 2e-6 : 1e-14), "")
+            << "variable " << i;
+      }
+    }
+  }
+}
+
+// 3e20 squared is beyond float.
+TEST(Adagrad, HugeGradientsLeaveKeptSlotsAlone) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Variable v(Tensor(std::vector<float>{1})), accum(Tensor(std::vector<float>{4}));
+  const Operation update =
+      raw_ops::apply_adagrad(v, accum, 1.0, Tensor(std::vector<float>{3e20F}), {.update_slots = false});
+  Session session;
+  session.run(global_variables_initializer());
+  session.run(update);
+  EXPECT_EQ(session.run(v).item<float>(), -1.5e20F);
+  EXPECT_EQ(session.run(accum).item<float>(), 4);
+}
+
 using harness::SampleInput;
 using harness::Samples;
 
@@ -295,7 +498,7 @@ void add_training(Samples& samples, bool resource, int variables, const RestOf& 
     }
     return list;
   };
-  for (const DType type : {float32, float64, float16, bfloat16}) {
+  for (const DType type : {float32, float64, float16, bfloat16, complex64, complex128}) {
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{33}, Shape{2, 17}, Shape{2, 3, 2, 2}}) {
       if (!sparse || (shape.rank() > 0 && shape[0] > 0)) samples.add({.inputs = inputs(type, shape, variables)});
     }

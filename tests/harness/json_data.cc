@@ -84,7 +84,7 @@ Tensor tensor_of_json(const Json& json) {
 
 std::vector<Tensor> tensors_of_json(const Json& list) {
   std::vector<Tensor> tensors;
-  for (const Json& item : list) tensors.push_back(tensor_of_json(item));
+  for (const Json& item : list) tensors.push_back(item.is_null() ? Tensor() : tensor_of_json(item));
   return tensors;
 }
 

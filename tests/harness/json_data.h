@@ -19,8 +19,8 @@ std::map<std::string, OpDef> read_op_defs(const std::string& path);
 struct GoldenCall {
   std::string op, id;
   AttrMap attrs;
-  std::vector<std::vector<Tensor>> inputs;  // by argument of the definition
-  std::vector<Tensor> outputs;
+  std::vector<std::vector<Tensor>> inputs;      // by argument of the definition
+  std::vector<Tensor> outputs;                  // invalid where TensorFlow leaves memory as it was (null in the file)
   std::vector<Tensor> second_outputs;           // of a second run in the same session, where that differs
   std::vector<std::optional<Tensor>> gradient;  // by flat input; empty: not recorded
   std::optional<Code> error;

@@ -109,10 +109,12 @@ struct Experiment {
   std::vector<std::size_t> varied;  // positions among the feeds
 };
 
-std::vector<Output> differentiable(const std::vector<Output>& outputs) {
+std::vector<Output> differentiable(const Sample& sample, const std::vector<Output>& outputs) {
   std::vector<Output> result;
-  std::ranges::copy_if(outputs, std::back_inserter(result),
-                       [](const Output& y) { return is_differentiable(y.dtype()); });
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const bool left_out = std::ranges::count(sample.undifferentiated_outputs, static_cast<int>(i)) > 0;
+    if (is_differentiable(outputs[i].dtype()) && !left_out) result.push_back(outputs[i]);
+  }
   return result;
 }
 
@@ -219,7 +221,7 @@ void check_gradient(const std::string& op, const Sample& sample, OpReport& repor
     const std::string where = name + ", " + mode.name;
     try {
       Call call(op, sample.inputs, sample.attrs, mode);
-      const std::vector<Output> ys = differentiable(call.outputs());
+      const std::vector<Output> ys = differentiable(sample, call.outputs());
       const bool measurable =
           std::ranges::all_of(ys, [](const Output& y) { return is_wide(y.dtype()) || is_narrow(y.dtype()); });
       if (ys.empty() || !measurable) return;

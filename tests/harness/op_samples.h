@@ -82,6 +82,9 @@ struct Sample {
   // Flat positions of floating inputs to which TensorFlow's gradient function gives none although the outputs depend on
   // them. Elsewhere an absent gradient counts as zero and is checked as such.
   std::vector<int> undifferentiated_inputs = {};
+  // Positions of floating outputs that finite differences leave out because TensorFlow's gradient function does not
+  // follow them, or not to every input. What it gives there belongs in a test of its own.
+  std::vector<int> undifferentiated_outputs = {};
   // Relative (to 1 + |value|), for comparisons between instruction sets and with expected values.
   // 0 = by type: float64 1e-12, float32 1e-5, float16 2e-3, bfloat16 2e-2.
   double tolerance = 0;
