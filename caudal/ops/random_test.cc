@@ -17,7 +17,7 @@
 namespace caudal::inline v0 {
 namespace {
 
-// The values themselves are TensorFlow's: golden_test.cc.
+// The values themselves are TensorFlow's: testdata/golden/ops/random.jsonl.
 void float_samples(harness::Samples& samples) {
   for (const DType dtype : {float16, bfloat16, float32, float64}) {
     for (const std::vector<int>& shape : {std::vector<int>{}, {0, 3}, {7}, {2, 3, 4, 5}, {40, 101}}) {
