@@ -192,43 +192,40 @@ void batch_norm_gradient(GradientContext& c) {
 
 // FusedBatchNormGrad from differentiable ops (formulas: tensorflow/python/ops/nn_grad.py): the gradients of x, scale
 // and offset. In training the statistics are those of x again, so that its influence on them counts.
-struct Composition {
-  Composition(GradientContext& c, const Output& dy_as_given, const Output& x_as_given, const Output& scale) {
-    const bool first = c.attr<std::string>("data_format").starts_with("NC");
-    const int rank = c.attr<std::string>("data_format").size() == 5 ? 5 : 4;
-    std::vector<int> axes;
-    for (int i = 0; i < rank; ++i) {
-      if (i != (first ? 1 : rank - 1)) axes.push_back(i);
-    }
-    std::vector<std::int64_t> per_channel(static_cast<std::size_t>(first ? rank - 1 : 1), 1);
-    per_channel[0] = -1;
-    const auto aligned = [&](const Output& vector) { return reshape(vector, int32_vector(per_channel)); };
-    const auto mean = [&](const Output& value) { return reduce_mean(value, {.axis = axes, .keepdims = true}); };
-
-    const Output dy = cast(dy_as_given, DType::kFloat), x = cast(x_as_given, DType::kFloat);
-    const float epsilon = c.attr<float>("epsilon");
-    Output deviation, inverse, centred = dy;
-    if (c.attr<bool>("is_training")) {
-      deviation = x - mean(x);
-      inverse = rsqrt(mean(square(deviation)) + epsilon);
-      centred = dy - mean(dy) - square(inverse) * mean(dy * deviation) * deviation;
-    } else {
-      deviation = x - aligned(c.input(3));
-      inverse = rsqrt(aligned(c.input(4)) + epsilon);
-    }
-    grads = {cast(aligned(scale) * inverse * centred, x_as_given.dtype()),
-             reduce_sum(dy * deviation * inverse, {.axis = axes}), reduce_sum(dy, {.axis = axes})};
+std::vector<Output> composed_grads(GradientContext& c, const Output& dy_as_given, const Output& x_as_given,
+                                   const Output& scale) {
+  const bool first = channels_first(c.node().info());
+  const int rank = image_rank(c.node().info());
+  std::vector<int> axes;
+  for (int i = 0; i < rank; ++i) {
+    if (i != (first ? 1 : rank - 1)) axes.push_back(i);
   }
-  std::vector<Output> grads;
-};
+  std::vector<std::int64_t> per_channel(static_cast<std::size_t>(first ? rank - 1 : 1), 1);
+  per_channel[0] = -1;
+  const auto aligned = [&](const Output& vector) { return reshape(vector, int32_vector(per_channel)); };
+  const auto mean = [&](const Output& value) { return reduce_mean(value, {.axis = axes, .keepdims = true}); };
+
+  const Output dy = cast(dy_as_given, DType::kFloat), x = cast(x_as_given, DType::kFloat);
+  const float epsilon = c.attr<float>("epsilon");
+  Output deviation, inverse, centred = dy;
+  if (c.attr<bool>("is_training")) {
+    deviation = x - mean(x);
+    inverse = rsqrt(mean(square(deviation)) + epsilon);
+    centred = dy - mean(dy) - square(inverse) * mean(dy * deviation) * deviation;
+  } else {
+    deviation = x - aligned(c.input(3));
+    inverse = rsqrt(aligned(c.input(4)) + epsilon);
+  }
+  return {cast(aligned(scale) * inverse * centred, x_as_given.dtype()),
+          reduce_sum(dy * deviation * inverse, {.axis = axes}), reduce_sum(dy, {.axis = axes})};
+}
 
 void batch_norm_grad_gradient(GradientContext& c) {
   // Copies, so that the three count as independent even where one is made from another.
   std::vector<Output> inputs;
   for (int i = 0; i < 3; ++i) inputs.push_back(identity(c.input(i)));
-  const Composition composition(c, inputs[0], inputs[1], inputs[2]);
   const std::vector<Gradient> result =
-      gradients(composition.grads, inputs,
+      gradients(composed_grads(c, inputs[0], inputs[1], inputs[2]), inputs,
                 {.grad_ys = {c.grad(0), c.grad(1), c.grad(2)}, .stop_gradients = inputs, .name = "second_order"});
   for (int i = 0; i < 3; ++i) c.set_input_grad(i, result[static_cast<std::size_t>(i)]);
 }
