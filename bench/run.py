@@ -236,9 +236,12 @@ def main(arguments):
     place = options.dir or options.build / "bench"
     place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="files-", dir=place) as folder:
-        bench = Bench(options, goals, folder)
-        bench.measure_ours()
-        bench.measure_theirs(options.groups)
+        bench, interrupted = Bench(options, goals, folder), False
+        try:
+            bench.measure_ours()
+            bench.measure_theirs(options.groups)
+        except KeyboardInterrupt:  # what is known already is not lost
+            interrupted = True
         table = bench.table()
     if options.json:
         for row in table:
@@ -247,11 +250,10 @@ def main(arguments):
         print("\n".join(["", rows.header(), *map(rows.line, table)]))
     say(f"\nAll the while others used {load.processors():.1f} processors; ours and min .. max: windows of one case. "
         "A row that spreads by more than 10% gets no verdict.")
+    if interrupted:
+        return 130
     return 1 if any(row.verdict == rows.FAILED for row in table) else 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:
-        sys.exit(130)
+    sys.exit(main(sys.argv[1:]))
