@@ -294,12 +294,15 @@ void run_scatter_nd(RunContext& c) {
 
 void run_one_hot(RunContext& c) {
   const Tensor& indices = c.input(0);
+  for (int i = 1; i < 4; ++i) {
+    if (c.input(i).rank() == 0) continue;
+    throw invalid_argument("depth, on_value and off_value must be scalars, not ", c.input(1).describe(), ", ",
+                           c.input(2).describe(), " and ", c.input(3).describe());
+  }
   const std::int64_t depth = scalar_int(c.input(1), "depth");
   if (depth < 0) throw invalid_argument("depth is ", depth);
   const int axis = normalized_axis(c.node().attr<std::int64_t>("axis"), indices.rank() + 1);
   const Tensor &on = c.input(2), &off = c.input(3);
-  if (on.num_elements() != 1 || off.num_elements() != 1)
-    throw invalid_argument("on_value and off_value must be scalars");
   Tensor& y = c.allocate_output(0, indices.shape().insert(axis, depth));
   if (y.num_elements() == 0) return;
   fill_elements(c.pool(), y.dtype(), off.raw(), y.raw(), y.num_elements());

@@ -86,8 +86,9 @@ void reduce_row(Reduction reduction, const T* from, T* to, std::int64_t n) {
     case Reduction::kMax:
     case Reduction::kMin:
       if constexpr (!kernels::kIsComplex<T>) {
-        if (reduction == Reduction::kMax) return each([](W a, W b) { return b > a ? b : a; });
-        return each([](W a, W b) { return b < a ? b : a; });
+        // A later NaN or zero of the other sign wins, as in TensorFlow.
+        if (reduction == Reduction::kMax) return each([](W a, W b) { return a > b ? a : b; });
+        return each([](W a, W b) { return a < b ? a : b; });
       }
   }
 }

@@ -8,6 +8,7 @@
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/constant_value.h"
 #include "caudal/graph/scope.h"
+#include "caudal/ops/elementwise.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/slice_spec.h"
 #include "caudal/ops/strided_copy.h"
@@ -139,6 +140,25 @@ void assign_slice(RunContext& c, const Tensor& value, Tensor& y, const ResolvedS
   strided_copy(c.pool(), y.dtype(), sizes.dims(), value.raw(), sizes.strides(), to, layout.strides);
 }
 
+// `value` repeated to fill `shape`, by numpy's rule; itself where it has that shape.
+Tensor repeated(RunContext& c, const Tensor& value, const Shape& shape) {
+  if (value.shape() == shape) return value;
+  std::vector<std::int64_t> strides(shape.rank());
+  const std::vector<std::int64_t> own = value.shape().strides();
+  bool fits = value.rank() <= shape.rank();
+  for (int i = 1; i <= value.rank() && fits; ++i) {
+    fits = value.shape()[-i] == shape[-i] || value.shape()[-i] == 1;
+    strides[shape.rank() - i] = value.shape()[-i] == 1 ? 0 : own[value.rank() - i];
+  }
+  if (!fits)
+    throw invalid_argument("the slice has shape ", shape, ", to which its value ", value.shape(),
+                           " does not broadcast");
+  Tensor result(value.dtype(), shape);
+  if (result.num_elements() == 0) return result;
+  strided_copy(c.pool(), value.dtype(), shape.dims(), value.raw(), strides, result.raw(), shape.strides());
+  return result;
+}
+
 void run_strided_slice_grad(RunContext& c) {
   const Shape shape = shape_from(c.input(0), "shape");
   const ResolvedSlice slice =
@@ -154,7 +174,7 @@ void run_tensor_strided_slice_update(RunContext& c) {
       resolve_slice(x.shape(), c.input(1), c.input(2), c.input(3), SliceMasks::from(c.node().attrs));
   Tensor& y = c.allocate_output(0, x.shape());
   if (y.raw() != x.raw()) copy_elements(c.pool(), x.dtype(), x.raw(), y.raw(), x.num_elements());
-  assign_slice(c, c.input(4), y, slice);
+  assign_slice(c, repeated(c, c.input(4), *slice.shape.to_shape()), y, slice);
 }
 
 std::unique_ptr<Kernel> prepare_tensor_strided_slice_update(PrepareContext& c) {
@@ -212,7 +232,8 @@ void tensor_strided_slice_update_gradient(GradientContext& c) {
   const Output& grad = c.grad(0);
   const Output zeros = OpBuilder("ZerosLike", {}).input(c.input(4)).build();
   c.set_input_grad(0, tensor_strided_slice_update(grad, c.input(1), c.input(2), c.input(3), zeros, options_of(c)));
-  c.set_input_grad(4, strided_slice(grad, c.input(1), c.input(2), c.input(3), options_of(c)));
+  const Output taken = strided_slice(grad, c.input(1), c.input(2), c.input(3), options_of(c));
+  c.set_input_grad(4, sum_to_shape_of(taken, c.input(4), taken));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ CAUDAL_API Output strided_slice_grad(const Operand& shape, const Operand& begin,
                                      const Operand& strides, const Operand& dy,
                                      const StridedSliceOptions& options = {});
 }  // namespace raw_ops
-// `tensor` with `value` where the strided slice takes its elements.
+// `tensor` with `value`, broadcast to the slice, where the strided slice takes its elements.
 CAUDAL_API Output tensor_strided_slice_update(const Operand& input, const Operand& begin, const Operand& end,
                                               const Operand& strides, const Operand& value,
                                               const StridedSliceOptions& options = {});

@@ -14,9 +14,65 @@
 #include "caudal/ops/shape_ops.h"
 #include "caudal/ops/transpose_ops.h"
 #include "caudal/runtime/session.h"
+#include "tests/harness/sample_types.h"
 
 namespace caudal::inline v0 {
 namespace {
+
+using harness::ints;
+using harness::kMovedTypes;
+using harness::longs;
+using harness::Samples;
+
+CAUDAL_OP_SAMPLES(Slice) {
+  for (const DType t : kMovedTypes) {
+    samples.add({.inputs = {samples.random(t, {3, 4}), ints({1, 0}), ints({-1, 3})}});
+  }
+  samples.add({.inputs = {samples.random(float64, {}), ints({}), ints({})}});
+  samples.add({.inputs = {samples.random(float64, {2, 3, 2, 3}), longs({0, 1, 0, 1}), longs({2, 2, 1, -1})}});
+  samples.add({.inputs = {samples.random(float32, {3, 0}), ints({1, 0}), ints({2, -1})}});
+  samples.add({.inputs = {samples.random(float32, {300, 257}), ints({1, 3}), ints({298, 250})}});
+  samples.error({samples.random(float32, {3}), ints({-1}), ints({1})}, Code::kInvalidArgument);
+  samples.error({samples.random(float32, {3}), ints({0, 0}), ints({1, 1})}, Code::kInvalidArgument);
+  samples.add({.inputs = {samples.random(float64, {3}), longs({3}), longs({0})}});
+  samples.error({samples.random(float32, {3}), ints({2}), ints({2})}, Code::kInvalidArgument);
+}
+CAUDAL_OP_SAMPLES(StridedSlice) {
+  for (const DType t : kMovedTypes) {
+    samples.add({.inputs = {samples.random(t, {3, 4}), ints({-1, 0}), ints({0, 4}), ints({-1, 2})},
+                 .attrs = {{"end_mask", 1}}});
+  }
+  const Tensor x = samples.random(float64, {2, 3, 4});
+  samples.add({.inputs = {x, ints({-1, 0}), ints({0, 0}), ints({2, 1})},
+               .attrs = {{"shrink_axis_mask", 1}, {"begin_mask", 2}, {"end_mask", 2}}});
+  samples.add({.inputs = {x, ints({0, 0}), ints({0, 1}), ints({1, 1})},
+               .attrs = {{"ellipsis_mask", 1}, {"shrink_axis_mask", 2}}});
+  samples.add({.inputs = {x, ints({0, 0, 1}), ints({2, 0, 3}), ints({1, 1, 1})}, .attrs = {{"new_axis_mask", 2}}});
+  samples.add({.inputs = {Tensor(std::vector<float>{1, 2, 3, 4}), ints({3}), ints({1}), ints({1})},
+               .expected = {Tensor(DType::kFloat, Shape{0})}});
+  samples.error({x, ints({2}), ints({3}), ints({1})}, Code::kInvalidArgument, {{"shrink_axis_mask", 1}});
+  samples.error({x, ints({0}), ints({1}), ints({0})}, Code::kInvalidArgument);
+}
+CAUDAL_OP_SAMPLES(StridedSliceGrad) {
+  for (const DType t : kMovedTypes) {
+    samples.add({.inputs = {ints({3, 4}), ints({0, 1}), ints({3, 4}), ints({2, 2}), samples.random(t, {2, 2})}});
+  }
+  samples.add(
+      {.inputs = {longs({2, 3, 4}), longs({-1, 0}), longs({0, 0}), longs({2, 1}), samples.random(float64, {3, 4})},
+       .attrs = {{"shrink_axis_mask", 1}, {"begin_mask", 2}, {"end_mask", 2}}});
+  samples.add({.inputs = {ints({5}), ints({4}), ints({0}), ints({-2}), samples.random(float64, {2})}});
+  samples.error({ints({3}), ints({0}), ints({3}), ints({1}), samples.random(float32, {2})}, Code::kInvalidArgument);
+}
+CAUDAL_OP_SAMPLES(TensorStridedSliceUpdate) {
+  for (const DType t : kMovedTypes) {
+    samples.add({.inputs = {samples.random(t, {5}), ints({1}), ints({5}), ints({2}), samples.random(t, {2})}});
+  }
+  samples.add({.inputs = {samples.random(float64, {2, 3}), longs({0, -1}), longs({0, 0}), longs({1, -1}),
+                          samples.random(float64, {2, 3})},
+               .attrs = {{"begin_mask", 3}, {"end_mask", 3}}});
+  samples.error({samples.random(float32, {5}), ints({1}), ints({5}), ints({2}), samples.random(float32, {3})},
+                Code::kInvalidArgument);
+}
 
 class SlicingTest : public testing::Test {
  protected:

@@ -27,6 +27,15 @@ void check_permutation(const std::vector<std::int64_t>& perm, std::string_view w
   }
 }
 
+// The entries of a perm of TensorFlow's, where negative ones count from the end; checked.
+std::vector<std::int64_t> checked_perm(const Tensor& value) {
+  std::vector<std::int64_t> perm = value.to_int64s();
+  for (auto& p : perm) p += p < 0 ? static_cast<std::int64_t>(perm.size()) : 0;
+  check_permutation(perm, "perm");
+  return perm;
+}
+
+// REQUIRES: a permutation.
 std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& perm) {
   std::vector<std::int64_t> result(perm.size());
   for (std::size_t i = 0; i < perm.size(); ++i) result[perm[i]] = static_cast<std::int64_t>(i);
@@ -80,8 +89,7 @@ void transpose_into_output(RunContext& c) {
     throw invalid_argument("perm must be a vector of ", x.rank(), " entries for ", x.describe(), ", not ",
                            c.input(1).describe());
   }
-  const auto perm = c.input(1).to_int64s();
-  check_permutation(perm, "perm");
+  const auto perm = checked_perm(c.input(1));
   const auto strides = x.shape().strides();
   std::vector<std::int64_t> dims, from;
   for (const auto p : perm) {
@@ -151,7 +159,7 @@ void run_invert_permutation(RunContext& c) {
 // Gradients.
 
 Output inverted(const Output& perm) {
-  if (const Tensor* value = constant_value(perm)) return int32_vector(inverse(value->to_int64s()));
+  if (const Tensor* value = constant_value(perm)) return int32_vector(inverse(checked_perm(*value)));
   return math::invert_permutation(perm);
 }
 

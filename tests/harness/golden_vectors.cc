@@ -110,7 +110,12 @@ std::string show(const GoldenShapes::Shapes& shapes) {
   return text.empty() ? "no outputs" : text;
 }
 
-GoldenShapes::Shapes infer(const GoldenCall& golden, const std::vector<int>& constants, Known known,
+bool was_constant(const std::optional<std::vector<int>>& constants, int position, const Tensor& value) {
+  if (constants) return std::ranges::count(*constants, position) > 0;
+  return (value.dtype() == int32 || value.dtype() == int64) && value.rank() <= 1 && value.num_elements() <= 16;
+}
+
+GoldenShapes::Shapes infer(const GoldenCall& golden, const std::optional<std::vector<int>>& constants, Known known,
                            std::string& error) {
   Graph graph;
   std::vector<std::vector<Output>> groups;
@@ -122,7 +127,7 @@ GoldenShapes::Shapes infer(const GoldenCall& golden, const std::vector<int>& con
         const DType dtype = value.dtype();
         PartialShape shape = known == Known::kNothing ? PartialShape() : PartialShape(value.shape());
         if (known == Known::kAllButFirst && value.rank() > 0) shape = shape.with_dim(0, PartialShape::kUnknown);
-        Node& node = std::ranges::count(constants, position++)
+        Node& node = was_constant(constants, position++, value)
                          ? add_node(graph, "Const", {}, {{"value", value}, {"dtype", dtype}})
                          : add_node(graph, "Placeholder", {}, {{"dtype", dtype}, {"shape", shape}});
         outputs.emplace_back(&node, 0);

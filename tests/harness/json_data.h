@@ -33,7 +33,9 @@ GoldenCall parse_golden_case(const std::string& line);
 struct GoldenShapes {
   using Shapes = std::optional<std::vector<PartialShape>>;  // none: TensorFlow refuses to build the node
   std::string id;
-  std::vector<int> constants;  // flat positions of inputs that are Const nodes
+  // Flat positions of inputs that are Const nodes; not recorded where TensorFlow refused every form. They are the
+  // int32 and int64 inputs up to rank 1 with up to 16 elements.
+  std::optional<std::vector<int>> constants;
   Shapes known, first_dim_unknown, rank_unknown;
 };
 GoldenShapes parse_golden_shapes(const std::string& line);
