@@ -14,7 +14,13 @@ const Tensor* ShapeContext::constant_input(int i) const {
 }
 
 PartialShape ShapeContext::input_as_shape(int i) const {
-  if (const Tensor* value = constant_input(i)) return PartialShape(value->to_int64s());
+  if (const Tensor* value = constant_input(i)) {
+    const std::vector<std::int64_t> dims = value->to_int64s();
+    for (const std::int64_t dim : dims) {
+      if (dim < PartialShape::kUnknown) throw invalid_argument(input_name(i), ' ', *value, " has the size ", dim);
+    }
+    return PartialShape(dims);
+  }
   if (inputs_[i].as_shape) {
     if (const PartialShape shape = inputs_[i].as_shape(); shape.has_rank()) return shape;
   }

@@ -154,6 +154,13 @@ TEST_F(SlicingTest, TransposeReversesDimensions) {
   EXPECT_EQ(y.at<int>(3, 1, 1), 19);
 }
 
+TEST_F(SlicingTest, GradientOfATransposeChecksThePermutation) {
+  const Output x = placeholder(float32, {3});
+  EXPECT_THROW(gradients({transpose(x, {5})}, {x}), Error);
+  const Output y = counted({2, 3});
+  EXPECT_EQ(run(transpose(y, {-1, 0})).at<int>(2, 1), 5);
+}
+
 TEST_F(SlicingTest, GatherKeepsItsGradientSparse) {
   const Output table = constant({{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}});
   const auto grads = gradients({gather(table, {2, 0, 2})}, {table});

@@ -184,19 +184,24 @@ void check_case(const GoldenCall& golden, const std::optional<GoldenShapes>& sha
                shape_case(golden, *shapes, Known::kNothing, shapes->rank_unknown));
 }
 
+// Every line of the folder's *.jsonl files; none if there is no such folder.
+template <class Fn>
+void each_line(const std::string& folder, Fn use) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".jsonl") continue;
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);) use(line);
+  }
+}
+
 }  // namespace
 
 GoldenVectors::GoldenVectors(const std::string& folder) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder + "/ops", error)) {
-    if (entry.path().extension() != ".jsonl") continue;
-    std::ifstream file(entry.path());
-    for (std::string line; std::getline(file, line);) cases_[first_text(line, "op")].push_back(line);
-  }
+  each_line(folder + "/ops", [&](const std::string& line) { cases_[first_text(line, "op")].push_back(line); });
   if (cases_.empty()) throw not_found("no golden vectors in '", folder, "/ops'");
-  std::ifstream file(folder + "/ops_shapes/shapes.jsonl");
-  for (std::string line; std::getline(file, line);) shapes_[first_text(line, "id")] = line;
-  if (shapes_.empty()) throw not_found("no shapes in '", folder, "/ops_shapes/shapes.jsonl'");
+  each_line(folder + "/ops_shapes", [&](const std::string& line) { shapes_[first_text(line, "id")] = line; });
+  if (shapes_.empty()) throw not_found("no shapes in '", folder, "/ops_shapes'");
 }
 
 std::vector<std::string> GoldenVectors::ops() const {

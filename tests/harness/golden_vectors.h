@@ -1,7 +1,8 @@
 // Golden vectors: calls of ops by a real TensorFlow 2.21 (testdata/golden/ops), against ours.
 //
 // Every case of a registered op runs in op_harness_test.cc, without any further test. More cases of an op: lines in a
-// file <family>_more.jsonl beside the others, with ids of their own ("StringJoin/more0"), in the form of json_data.h.
+// file <family>_more.jsonl beside the others (their shapes in ops_shapes/), with ids of their own ("StringJoin/more0"),
+// in the form of json_data.h.
 #pragma once
 
 #include <map>
@@ -14,7 +15,7 @@ namespace caudal::inline v0::harness {
 
 class GoldenVectors {
  public:
-  // Reads ops/*.jsonl and ops_shapes/shapes.jsonl in `folder`, lines only; throws NOT_FOUND if there are none.
+  // Reads ops/*.jsonl and ops_shapes/*.jsonl in `folder`, lines only; throws NOT_FOUND if there are none.
   explicit GoldenVectors(const std::string& folder);
 
   std::vector<std::string> ops() const;
