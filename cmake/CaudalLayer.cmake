@@ -44,8 +44,11 @@ endfunction()
 
 # One test program per layer, linked with all objects; a test may look upwards (an op is tested through a session).
 function(caudal_add_tests)
-  find_package(GTest REQUIRED)
-  include(GoogleTest)
+  find_package(GTest)
+  if(NOT GTest_FOUND)
+    message(STATUS "GoogleTest is not installed: there are no tests to build")
+    return()
+  endif()
   caudal_layer_objects(objects)
   file(GLOB harness CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/harness/*.cc)
   # All objects once, with everything visible to the linker: tests reach internals that libcaudal hides.
@@ -63,6 +66,10 @@ function(caudal_add_tests)
       target_link_libraries(${layer}_test PRIVATE
         -Wl,--whole-archive caudal_test_objects -Wl,--no-whole-archive GTest::gtest_main)
       target_compile_definitions(${layer}_test PRIVATE CAUDAL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+      if(layer STREQUAL "proto")
+        # Its tests see messages, whose layout must be that of the layer.
+        target_compile_options(proto_test PRIVATE $<TARGET_PROPERTY:caudal_proto,COMPILE_OPTIONS>)
+      endif()
       set_target_properties(${layer}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
       add_test(NAME ${layer} COMMAND ${layer}_test)
     endif()
