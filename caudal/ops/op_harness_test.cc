@@ -6,9 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
-#include <set>
 
 #include "caudal/core/op_registry.h"
 #include "tests/harness/call.h"
@@ -37,13 +34,6 @@ std::vector<std::string> ops_under_test() {
   return names;
 }
 
-// Ops whose families are still being finished; what the harness finds of them is printed and fails nothing. The list
-// only gets shorter.
-std::set<std::string> pending_ops() {
-  std::ifstream file(CAUDAL_SOURCE_DIR "/tests/harness/pending_ops.txt");
-  return {std::istream_iterator<std::string>(file), {}};
-}
-
 constexpr std::size_t kShown = 12;  // findings of one op; the rest says the same
 
 class OpHarness : public ::testing::TestWithParam<std::string> {};
@@ -59,11 +49,7 @@ TEST_P(OpHarness, AgreesEverywhere) {
     shown += "\n" + op + ": " + report.findings[i].to_string();
   }
   if (report.findings.size() > kShown) shown += "\nand " + std::to_string(report.findings.size() - kShown) + " more";
-  if (pending_ops().contains(op)) {
-    std::printf("pending:%s\n", shown.empty() ? " nothing found: take it off the list" : shown.c_str());
-  } else if (!shown.empty()) {
-    ADD_FAILURE() << shown;
-  }
+  if (!shown.empty()) ADD_FAILURE() << shown;
   record({std::move(report), static_cast<int>(samples.samples().size() + samples.graphs().size()), golden().count(op)});
 }
 
