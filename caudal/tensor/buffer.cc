@@ -7,12 +7,11 @@
 #include <new>
 
 #include "caudal/base/error.h"
+#include "caudal/tensor/allocation_limit.h"
 
 namespace caudal::inline v0 {
-namespace {
 
-// Twice the machine's memory: more can never be filled, with any usual amount of swap.
-std::size_t most_bytes() {
+std::size_t most_allocatable_bytes() {
   static const std::size_t most = [] {
     const long pages = sysconf(_SC_PHYS_PAGES);
     const long page = sysconf(_SC_PAGE_SIZE);
@@ -22,6 +21,8 @@ std::size_t most_bytes() {
   return most;
 }
 
+namespace {
+
 // Header and bytes in one block: an allocation is one call to the heap.
 class HostBuffer final : public Buffer {
  public:
@@ -29,8 +30,7 @@ class HostBuffer final : public Buffer {
     constexpr std::size_t kHeader = Allocator::kAlignment;
     static_assert(sizeof(HostBuffer) <= kHeader);
     void* block = nullptr;
-    // A kernel that overcommits would lend even this, and kill the process when it is written to.
-    if (bytes <= most_bytes()) {
+    if (bytes <= most_allocatable_bytes()) {
       const std::size_t padded = (bytes + kHeader - 1) / kHeader * kHeader;
       block = std::aligned_alloc(Allocator::kAlignment, kHeader + padded);
     }

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "caudal/base/error.h"
+#include "caudal/tensor/allocation_limit.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -25,7 +26,7 @@ class ObjectBuffer final : public Buffer {
 template <class T>
 BufferRef allocate_objects(std::int64_t count) {
   const auto n = static_cast<std::size_t>(count);
-  if (n > SIZE_MAX / 2 / sizeof(T))
+  if (n > most_allocatable_bytes() / sizeof(T))
     throw resource_exhausted("out of memory: ", n, " elements of ", sizeof(T), " bytes");
   try {
     return BufferRef(new ObjectBuffer<T>(std::make_unique<T[]>(n), n));
