@@ -108,7 +108,8 @@ TEST_F(SummaryOps, PicturesAreScaledAsTensorFlowScalesThem) {
       WireReader reader(value.message, "image");
       while (reader.next()) {
         if (reader.field() != 4) continue;
-        for (const auto pixel : decode_png(reader.bytes()).flat<std::uint8_t>()) all.push_back(pixel);
+        const Tensor picture = decode_png(reader.bytes());
+        for (const auto pixel : picture.flat<std::uint8_t>()) all.push_back(pixel);
       }
     }
     return all;
