@@ -23,6 +23,11 @@ add_compile_options(-Wall -Wextra -Wno-missing-field-initializers $<$<CXX_COMPIL
 if(CAUDAL_SANITIZE)
   add_compile_options(-fsanitize=${CAUDAL_SANITIZE} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${CAUDAL_SANITIZE})
+  if(CAUDAL_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # With these checks GCC no longer takes the address of a function for a constant, and registrations are constants.
+    # A null pointer that is followed is reported by the address sanitizer.
+    add_compile_options(-fno-sanitize=null,nonnull-attribute,returns-nonnull-attribute)
+  endif()
 endif()
 
 find_package(Threads REQUIRED)
