@@ -1,9 +1,13 @@
 // How kernels call functions of the graph's library (If, While, PartitionedCall) without knowing plans or executors.
+//
+//   class CallKernel : prepare(): handle_ = context.functions().instantiate(context.attr<FunctionAttr>("f"));
+//                      can_wait(): functions.signature(handle_).can_wait
+//                      run():      results = step().functions->run(handle_, step(), arguments)
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "caudal/base/error.h"
@@ -22,13 +26,27 @@ class CAUDAL_API FunctionRuntime {
   // The error, or null and the results.
   using Done = std::function<void(const Error* error, std::vector<Tensor> results)>;
 
+  struct Signature {
+    std::string name;
+    std::vector<DType> argument_types, result_types;
+    std::vector<PartialShape> result_shapes;
+    bool can_wait = false;  // holds a node that may wait, also through calls; true while a recursion is being planned
+    bool stateful = false;
+  };
+
   static constexpr int kMaxDepth = 1000;  // of nested calls; beyond: RESOURCE_EXHAUSTED
 
   virtual ~FunctionRuntime();
-  // Plans the body for the given attributes and argument shapes; the same arguments give the same handle. Throws
-  // NOT_FOUND for an unknown function, INVALID_ARGUMENT for a body that does not fit.
-  virtual Handle instantiate(const FunctionAttr& function, const std::vector<PartialShape>& argument_shapes) = 0;
-  // Runs with the caller's step: its cancellation, deadline, rendezvous and containers. Never blocks; calls done once.
+  // Plans the body for the given attributes; the same function and attributes give the same handle, also from within
+  // the planning of that very body (recursion). Throws NOT_FOUND for an unknown function, INVALID_ARGUMENT for a body
+  // that does not fit.
+  virtual Handle instantiate(const FunctionAttr& function) = 0;
+  // Valid as long as the runtime.
+  virtual const Signature& signature(Handle handle) const = 0;
+  // Runs in this thread with the caller's step: its cancellation, deadline, rendezvous and containers; states of the
+  // body's nodes are the instantiation's. Throws what the body throws. REQUIRES: the signature cannot wait.
+  virtual std::vector<Tensor> run(Handle handle, const StepContext& caller, std::vector<Tensor> arguments) = 0;
+  // The same for any function. Never blocks; calls done once, maybe before it returns. `caller` must live until then.
   virtual void run_async(Handle handle, const StepContext& caller, std::vector<Tensor> arguments, Done done) = 0;
 };
 

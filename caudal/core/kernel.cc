@@ -12,6 +12,7 @@ namespace caudal::inline v0 {
 
 Kernel::~Kernel() = default;
 Tracer::~Tracer() = default;
+TaskQueue::~TaskQueue() = default;
 Stream::~Stream() = default;
 Device::~Device() = default;
 
@@ -25,8 +26,18 @@ void Kernel::run_async(RunContext& context, Done done) const {
   done(nullptr);
 }
 
-PrepareContext::PrepareContext(const NodeInfo& node, std::vector<Input> inputs, Device& device, bool deterministic)
-    : node_(node), inputs_(std::move(inputs)), device_(device), deterministic_(deterministic) {}
+void WaitingKernel::run(RunContext& context) const {
+  throw internal_error(context.node().type(), " may wait and was run as if it never did");
+}
+
+PrepareContext::PrepareContext(const NodeInfo& node, std::vector<Input> inputs, Device& device, bool deterministic,
+                               FunctionRuntime* functions)
+    : node_(node), inputs_(std::move(inputs)), device_(device), deterministic_(deterministic), functions_(functions) {}
+
+FunctionRuntime& PrepareContext::functions() const {
+  if (functions_ == nullptr) throw not_found("the graph of ", node_.type(), " '", node_.name, "' has no functions");
+  return *functions_;
+}
 
 RunContext::RunContext(const NodeInfo& node, Frame frame, StepContext* step)
     : node_(&node), frame_(frame), step_(step) {}

@@ -28,6 +28,7 @@
 
 namespace caudal::inline v0 {
 
+class FunctionRuntime;
 class NodeState;
 class RunContext;
 class ThreadPool;
@@ -43,6 +44,15 @@ class CAUDAL_API Kernel {
   virtual bool can_wait() const { return false; }
   // The context stays valid until done was called.
   virtual void run_async(RunContext& context, Done done) const;
+};
+
+// Base of kernels that may wait: queues, receives, calls of functions that wait. They implement run_async alone.
+class CAUDAL_API WaitingKernel : public Kernel {
+ public:
+  bool can_wait() const override { return true; }
+  // INTERNAL: the executor always takes run_async.
+  void run(RunContext& context) const final;
+  void run_async(RunContext& context, Done done) const override = 0;
 };
 
 // A kernel without state of its own: PrepareFn from a function. `.cpu = kernel_of<run_relu>`
@@ -66,7 +76,9 @@ class CAUDAL_API PrepareContext {
     int output;
   };
 
-  PrepareContext(const NodeInfo& node, std::vector<Input> inputs, Device& device, bool deterministic);
+  // `functions` may be null: then the node's graph has none.
+  PrepareContext(const NodeInfo& node, std::vector<Input> inputs, Device& device, bool deterministic,
+                 FunctionRuntime* functions = nullptr);
 
   const NodeInfo& node() const { return node_; }
   template <class T>
@@ -81,6 +93,8 @@ class CAUDAL_API PrepareContext {
   // Null unless the value is known now and for good.
   const Tensor* constant_input(int i) const { return inputs_[i].constant; }
   Device& device() const { return device_; }
+  // For kernels that call functions: instantiate here, run in the kernel. Throws NOT_FOUND without a library.
+  FunctionRuntime& functions() const;
   // True if results may not depend on the number of threads even where that costs speed.
   bool deterministic() const { return deterministic_; }
 
@@ -101,6 +115,7 @@ class CAUDAL_API PrepareContext {
   std::vector<Input> inputs_;
   Device& device_;
   bool deterministic_;
+  FunctionRuntime* functions_;
   std::vector<Pair> in_place_, aliases_;
   std::size_t scratch_bytes_ = 0;
 };
@@ -153,6 +168,8 @@ class CAUDAL_API RunContext {
   // Hands over a tensor. Memory lent by the step is copied unless prepare() said alias().
   void set_output(int i, Tensor tensor);
   void set_output_ref(int i, std::shared_ptr<VariableStorage> variable);
+  // Output i carries nothing: what depends on it does not run (a receive of what an untaken branch would have sent).
+  void set_dead(int i) { frame_.outputs[i].dead = true; }
   const Tensor& output(int i) const { return frame_.outputs[i].tensor; }
   // The scratch bytes asked for at prepare time; contents are arbitrary.
   std::span<std::byte> scratch() const { return frame_.scratch; }

@@ -31,6 +31,8 @@ class CAUDAL_API NodeStates {
  public:
   // The state of `node`, made by its op's StateFn on first use (or from what restore() brought).
   NodeState& get(const NodeInfo& node);
+  // The states of one instantiation of a function; saved and restored as part of these under "scope/name".
+  NodeStates& child(std::string_view scope);
   // Name -> saved bytes of all states, including those restored and not yet used.
   std::map<std::string, std::string> save() const;
   // Sets existing states at once and keeps the others for the nodes that will ask.
@@ -39,6 +41,7 @@ class CAUDAL_API NodeStates {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, std::unique_ptr<NodeState>, std::less<>> states_;
+  std::map<std::string, std::unique_ptr<NodeStates>, std::less<>> children_;
   std::map<std::string, std::string> pending_;
 };
 

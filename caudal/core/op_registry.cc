@@ -65,6 +65,10 @@ std::unique_ptr<Kernel> no_kernel(PrepareContext& context) {
       .at_node(node.type(), node.name, node.made_at);
 }
 
+std::unique_ptr<Kernel> control_flow_kernel(PrepareContext& context) {
+  throw internal_error(context.node().type(), " is the executor's to carry out; it has no kernel");
+}
+
 const std::string& NodeInfo::type() const { return op->name(); }
 
 const Op* find_op(std::string_view name) {

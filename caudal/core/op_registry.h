@@ -37,6 +37,20 @@ using GradientFn = void (*)(GradientContext&);
 using PrepareFn = std::unique_ptr<Kernel> (*)(PrepareContext&);
 using StateFn = std::unique_ptr<NodeState> (*)(const NodeInfo&);
 
+// What the executor does itself with a node, because it decides whether and how often others run (TensorFlow's v1
+// control flow: "Dynamic Control Flow in TensorFlow", Abadi et al. 2017). Ops of all kinds but kNone, kLoopCond and
+// kControlTrigger have no kernel of their own.
+enum class ControlFlow {
+  kNone,
+  kSwitch,         // data, pred -> (false, true): the other output is dead
+  kMerge,          // the first live input and its index
+  kEnter,          // attrs frame_name, is_constant, parallel_iterations
+  kExit,           // the value leaves the frame when it is live
+  kNextIteration,  // the value goes to the next iteration when it is live
+  kLoopCond,       // marks the condition of a frame
+  kControlTrigger  // runs whether its control inputs are dead or not
+};
+
 struct OpSpec {
   std::string_view name;
   std::string_view inputs = {};
@@ -52,6 +66,7 @@ struct OpSpec {
   ShapeFn shape = nullptr;
   GradientFn gradient = nullptr;
   PrepareFn cpu = nullptr;
+  ControlFlow control = ControlFlow::kNone;
   StateFn state = nullptr;  // makes the NodeState of ops that have one (core/node_state.h)
 };
 
@@ -61,6 +76,9 @@ CAUDAL_API void not_differentiable(GradientContext& context);
 CAUDAL_API void no_gradient(GradientContext& context);
 // Kernel of an op that a plan resolves and never runs (Placeholder: feed it).
 CAUDAL_API std::unique_ptr<Kernel> no_kernel(PrepareContext& context);
+
+// Kernel of the ops that the executor carries out itself (OpSpec::control).
+CAUDAL_API std::unique_ptr<Kernel> control_flow_kernel(PrepareContext& context);
 
 struct Op {
   const OpSpec* spec;

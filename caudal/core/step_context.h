@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -26,6 +27,14 @@ class CAUDAL_API Tracer {
   virtual void record(std::string_view node, std::string_view op, std::int64_t start, std::int64_t end) = 0;
 };
 
+// What became ready in a step goes here and is run by the threads that work for the step, at the latest by the one that
+// waits for its end. Thread-safe.
+class CAUDAL_API TaskQueue {
+ public:
+  virtual ~TaskQueue();
+  virtual void push(std::function<void()> task) = 0;
+};
+
 // Borrowed pointers: the session owns what lasts, the run what is of the step. Never null unless said so.
 struct StepContext {
   std::int64_t step_id = 0;
@@ -36,6 +45,7 @@ struct StepContext {
   Rendezvous* rendezvous = nullptr;
   FunctionRuntime* functions = nullptr;  // null where the graph has no functions
   int call_depth = 0;                    // of nested function calls
+  TaskQueue* queue = nullptr;            // null while constants are folded
   Device* device = nullptr;
   Env* env = nullptr;  // the file system under the session's file policy
   MemoryAccount* memory = nullptr;
