@@ -23,12 +23,16 @@
 
 namespace caudal::inline v0 {
 
-// A member of a collection: a node's output, a node, a string, or an object of a higher layer (a saver, a variable).
+// A member of a collection: a node's output, a node, a string, a number, or an object of a higher layer (a saver, a
+// variable). An object's `text` is its serialized message, if files shall hold it (a variable's is made when needed).
 struct CollectionItem {
-  Output output;                       // set for tensors
-  Operation operation;                 // set for operations
-  std::string text;                    // set for strings
-  std::shared_ptr<const void> object;  // set for objects; what it is depends on the collection
+  Output output;                        // set for tensors
+  Operation operation;                  // set for operations
+  std::string text;                     // set for strings and messages
+  std::shared_ptr<const void> object;   // set for objects; what it is depends on the collection
+  std::optional<std::int64_t> integer;  // set for integers
+  std::optional<float> number;          // set for floats
+  std::string type_url;                 // of the message in `text`, where that came as a google.protobuf.Any
 };
 
 // What is needed to make a node.

@@ -33,6 +33,15 @@ OpOptions named(const OpOptions& options, std::string_view fallback) {
 
 }  // namespace
 
+std::string VariableSlice::spec() const {
+  std::string text;
+  for (const std::int64_t size : full_shape) text += std::to_string(size) + " ";
+  for (std::size_t i = 0; i < offset.size(); ++i) {
+    text += (i == 0 ? "" : ":") + std::to_string(offset[i]) + "," + std::to_string(shape[i]);
+  }
+  return text;
+}
+
 Variable::Variable(const Operand& initial_value, const VariableOptions& options) {
   make(&initial_value, nullptr, options);
 }

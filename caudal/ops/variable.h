@@ -10,7 +10,9 @@
 // a graph.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -33,6 +35,15 @@ struct VariableOptions {
   std::source_location where = std::source_location::current();
 };
 
+// Which part of a larger, partitioned variable a variable is (SaveSliceInfoDef).
+struct CAUDAL_API VariableSlice {
+  std::string full_name;  // of the whole; the key in checkpoints
+  std::vector<std::int64_t> full_shape;
+  std::vector<std::int64_t> offset, shape;  // by dimension
+  // "10 4 0,5:0,4", as SaveV2 and RestoreV2 take it.
+  std::string spec() const;
+};
+
 // As an Output it is the value: node(), dtype() and shape() are those of the read. handle() is the variable itself.
 class CAUDAL_API Variable : public Output {
  public:
@@ -45,6 +56,8 @@ class CAUDAL_API Variable : public Output {
     Output snapshot;        // the read
     Output initial_value;   // may be none
     bool trainable = true;
+    std::shared_ptr<const VariableSlice> slice = nullptr;  // null: a whole variable
+    int synchronization = 0, aggregation = 0;              // TensorFlow's enumerations; kept for files
   };
 
   Variable() = default;
@@ -70,6 +83,8 @@ class CAUDAL_API Variable : public Output {
   const Operation& initializer() const { return parts_.initializer; }
   const Output& initial_value() const { return parts_.initial_value; }
   const Parts& parts() const { return parts_; }
+  // Null for a whole variable.
+  const VariableSlice* slice() const { return parts_.slice.get(); }
   // The value as it is when the step needs it; one node for all its users.
   Output value() const { return *this; }
   // A new read node: placed after a control dependency it sees what happened before.
