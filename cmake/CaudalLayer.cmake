@@ -1,8 +1,8 @@
 # One OBJECT library per layer: objects, not archives, so that the linker keeps the registrations of ops and commands.
-# Sources are globbed: a new file needs no list.
+# Sources are globbed, those of folders within a layer too: a new file needs no list.
 function(caudal_add_layer layer)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/caudal/${layer}/*.cc)
-  list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cc$")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/caudal/${layer}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cc$|/caudal/[a-z_]+/bin/")
   if(NOT sources)
     return()
   endif()
@@ -59,7 +59,7 @@ function(caudal_add_tests)
     if(layer STREQUAL "tests")
       file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*_test.cc)
     else()
-      file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/caudal/${layer}/*_test.cc)
+      file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/caudal/${layer}/*_test.cc)
     endif()
     if(tests)
       add_executable(${layer}_test ${tests})
