@@ -174,7 +174,13 @@ Node& OpBuilder::build_node() {
   for (Node* before : current_control_inputs(draft_.inputs)) {
     if (&before->graph() == graph) draft_.control_inputs.push_back(before);
   }
+  ControlFlowContext* context = current_control_flow_context(*graph);
+  if (context != nullptr) {
+    const NameScope scope(draft_.name + "/");
+    context->adopt(draft_);
+  }
   Node& node = graph->add(std::move(draft_));
+  if (context != nullptr) context->note_node(node);
   note_new_node(node);
   return node;
 }

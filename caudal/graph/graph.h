@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "caudal/base/export.h"
+#include "caudal/graph/control_flow_context.h"
 #include "caudal/graph/function.h"
 #include "caudal/graph/node.h"
 
@@ -91,6 +92,14 @@ class CAUDAL_API Graph {
   void set_seed(std::optional<std::int64_t> seed);
   std::int64_t next_op_seed();
 
+  // Keeps a context of conditions and loops as long as the graph lives.
+  template <class Context>
+  Context& own(std::unique_ptr<Context> context) {
+    Context& kept = *context;
+    contexts_.push_back(std::move(context));
+    return kept;
+  }
+
   FunctionLibrary& functions() { return functions_; }
   const FunctionLibrary& functions() const { return functions_; }
 
@@ -101,6 +110,7 @@ class CAUDAL_API Graph {
 
   mutable std::recursive_mutex mutex_;
   std::deque<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<ControlFlowContext>> contexts_;
   std::unordered_map<std::string_view, Node*> by_name_;
   std::set<std::string, std::less<>> used_names_;  // lower case, as TensorFlow compares them
   std::unordered_map<std::string, int> name_counts_;

@@ -17,6 +17,7 @@
 
 namespace caudal::inline v0 {
 
+class ControlFlowContext;
 class Graph;
 class Node;
 
@@ -98,6 +99,10 @@ class CAUDAL_API Node {
   const PartialShape& output_shape(int i) const { return output_shapes_[i]; }
   const HandleData& output_handle(int i) const { return output_handles_[i]; }
 
+  // The branch or loop that the node was made in (control_flow_context.h); null at the top.
+  ControlFlowContext* context() const { return context_; }
+  void set_context(ControlFlowContext* context) { context_ = context; }
+
  private:
   friend class Graph;
   friend class Output;
@@ -111,6 +116,7 @@ class CAUDAL_API Node {
   std::vector<Consumer> consumers_;
   std::vector<PartialShape> output_shapes_;
   std::vector<HandleData> output_handles_;
+  ControlFlowContext* context_ = nullptr;
 };
 
 }  // namespace caudal::inline v0

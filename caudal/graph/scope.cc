@@ -99,6 +99,7 @@ ControlDependencies::ControlDependencies(std::vector<Operation> operations, bool
     frame.operations.push_back(operation.node());
   }
   state().control.push_back(std::move(frame));
+  if (clear) no_context_.emplace(nullptr);
 }
 ControlDependencies::~ControlDependencies() { state().control.pop_back(); }
 

@@ -6,6 +6,7 @@
 //   }
 #pragma once
 
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -41,13 +42,16 @@ class CAUDAL_API NameScope {
 };
 
 // Nodes run after `operations` (none of them empty), unless an input of theirs was made inside this scope: it waits.
-// An empty list with `clear` lifts all control dependencies of the outer scopes.
+// An empty list with `clear` lifts all control dependencies of the outer scopes, and leaves all conditions and loops.
 class CAUDAL_API ControlDependencies {
  public:
   explicit ControlDependencies(std::vector<Operation> operations, bool clear = false);
   ~ControlDependencies();
   ControlDependencies(const ControlDependencies&) = delete;
   ControlDependencies& operator=(const ControlDependencies&) = delete;
+
+ private:
+  std::optional<ContextScope> no_context_;
 };
 
 // Nodes are asked to be placed on `device`: "/cpu:0", "/job:ps/task:1"; inner ones override part by part.
