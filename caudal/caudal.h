@@ -57,6 +57,7 @@
 
 // Running.
 #include "caudal/runtime/session.h"
+#include "caudal/runtime/timeline.h"
 
 // Models, data, training, files.
 #include "caudal/data/dataset.h"
@@ -64,6 +65,7 @@
 #include "caudal/nn/layers.h"
 #include "caudal/proto/graph_io.h"
 #include "caudal/train/callbacks.h"
+#include "caudal/train/freeze.h"
 #include "caudal/train/optimizer.h"
 #include "caudal/train/saver.h"
 #include "caudal/train/trainer.h"

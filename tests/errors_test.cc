@@ -249,10 +249,12 @@ TEST_F(ErrorsTest, CheckpointThatDoesNotFit) {
   const Variable b(ones({2}), {.name = "bias"});
   train::Saver saver;
   session_->run(global_variables_initializer());
-  EXPECT_EQ(error_of([&] { saver.restore(*session_, "/model/a.ckpt"); }),
-            "INVALID_ARGUMENT: checkpoint '/model/a.ckpt' does not fit the graph; nothing was restored:\n  'bias' "
-            "float32[2]: not in the checkpoint\n  'kernel' float32[3,2]: float32[3,4] in the checkpoint. Give Saver "
-            "the variables that it should restore, under the checkpoint's names.");
+  EXPECT_EQ(
+      error_of([&] { saver.restore(*session_, "/model/a.ckpt"); }),
+      "INVALID_ARGUMENT: checkpoint '/model/a.ckpt' does not fit the graph; nothing was restored:\n  'bias' "
+      "float32[2]: not in the checkpoint\n  'kernel' float32[3,2]: float32[3,4] in the checkpoint\nThe checkpoint "
+      "also holds:\n  'bias_old' float32[4]. Give Saver the variables that it should restore, under the checkpoint's "
+      "names.");
   EXPECT_EQ(session_->run(w).to_vector<float>(), std::vector<float>(6, 1));  // nothing was touched
   EXPECT_EQ(error_of([&] { saver.restore(*session_, "/model/b.ckpt"); }),
             "NOT_FOUND: /model/b.ckpt.index: there is no such checkpoint. Did you mean 'a.ckpt'?");

@@ -188,6 +188,7 @@ class Importer {
       draft.name = full_name(proto.name());
       draft.device = proto.device();
       draft.attrs = known_attrs(proto);
+      prefix_colocation(draft.attrs);
       std::vector<std::pair<int, InputRef>> back;
       const std::vector<Output> inputs = data_inputs(i, draft, back);
       draft.inputs = grouped(lookup_op(proto.op()).def, draft.attrs, inputs);
@@ -207,6 +208,19 @@ class Importer {
     AttrMap attrs = from_proto(proto.attr());
     std::erase_if(attrs, [&](const auto& attr) { return !attr.first.starts_with('_') && !def.find_attr(attr.first); });
     return attrs;
+  }
+
+  // Nodes that this one is to be placed with ("loc:@name") go by their new names.
+  void prefix_colocation(AttrMap& attrs) const {
+    const AttrValue* attr = find_attr(attrs, "_class");
+    const auto* classes = attr == nullptr ? nullptr : attr->get_if<std::vector<std::string>>();
+    if (spec_.prefix.empty() || classes == nullptr) return;
+    constexpr std::string_view mark = "loc:@";
+    std::vector<std::string> renamed = *classes;
+    for (std::string& name : renamed) {
+      if (name.starts_with(mark)) name = std::string(mark) + full_name(name.substr(mark.size()));
+    }
+    attrs["_class"] = std::move(renamed);
   }
 
   std::vector<Output> data_inputs(int i, NodeDraft& draft, std::vector<std::pair<int, InputRef>>& back) const {

@@ -6,12 +6,12 @@
 #include "caudal/base/crc32c.h"
 #include "caudal/base/env.h"
 #include "caudal/base/error.h"
-#include "caudal/base/strings.h"
 #include "caudal/core/node_state.h"
 #include "caudal/formats/bundle_reader.h"
 #include "caudal/graph/scope.h"
 #include "caudal/ops/constant.h"
 #include "caudal/proto/meta_graph.h"
+#include "caudal/train/saved_variables.h"
 #include "caudal/train/state_file.h"
 
 namespace caudal::inline v0::train {
@@ -24,12 +24,6 @@ constexpr char kIndexKey[] = "checkpoint/index";
 
 std::string index_checksum(Env& env, const std::string& prefix) {
   return std::to_string(crc32c(read_file(env, prefix + ".index")));
-}
-
-std::string strings_of(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const auto& line : lines) text += "\n  " + line;
-  return text;
 }
 
 Output string_vector(const std::vector<std::string>& values, const std::string& name) {
@@ -88,64 +82,108 @@ void remove_leftovers(Env& env, const std::string& path, const std::string& list
 
 }  // namespace
 
-Saver::Saver(const SaverOptions& options) : variables_(options.variables), options_(options) {
-  const LocationScope location(options.where);
-  if (variables_.empty()) {
-    for (const Variable& variable : global_variables()) variables_.emplace_back(variable.op_name(), variable);
+VariablesByKey::VariablesByKey(const std::vector<Variable>& variables) {
+  for (const Variable& variable : variables) {
+    emplace_back(variable.slice() == nullptr ? variable.op_name() : variable.slice()->full_name, variable);
   }
-  if (variables_.empty()) {
+}
+
+VariablesByKey::VariablesByKey(const std::map<std::string, Variable>& variables)
+    : vector(variables.begin(), variables.end()) {}
+
+Saver::Saver(const Saver&) = default;
+Saver::Saver(Saver&&) noexcept = default;
+Saver& Saver::operator=(const Saver&) = default;
+Saver& Saver::operator=(Saver&&) noexcept = default;
+Saver::~Saver() = default;
+
+namespace {
+
+VariablesByKey checked(const SaverOptions& options) {
+  VariablesByKey variables = options.variables.empty() ? VariablesByKey(global_variables()) : options.variables;
+  if (variables.empty()) {
     throw invalid_argument("a Saver needs variables; there are none").made_at(short_location(options.where));
   }
-  std::ranges::stable_sort(variables_, {}, [](const auto& entry) { return entry.first; });
-  for (std::size_t i = 1; i < variables_.size(); ++i) {
-    if (variables_[i].first == variables_[i - 1].first) {
-      throw invalid_argument("two variables would be saved as '", variables_[i].first, "'")
-          .made_at(short_location(options.where));
+  std::ranges::stable_sort(variables, {}, [](const auto& entry) { return entry.first; });
+  for (std::size_t i = 1; i < variables.size(); ++i) {
+    const auto& [key, variable] = variables[i];
+    const auto& [previous_key, previous] = variables[i - 1];
+    if (key != previous_key) continue;
+    if (variable.slice() != nullptr && previous.slice() != nullptr &&
+        variable.slice()->spec() != previous.slice()->spec()) {
+      continue;  // parts of one tensor
     }
+    throw invalid_argument("two variables would be saved as '", key, "'").made_at(short_location(options.where));
   }
+  return variables;
+}
 
-  const GraphScope graph(variables_[0].second.handle().graph());
+// What the nodes that save and restore share.
+struct SaverInputs {
+  Output filename, names, slices;
+};
+
+Operation add_save(const SaverInputs& inputs, const VariablesByKey& variables) {
+  std::vector<Output> values;
+  for (const auto& [key, variable] : variables) {
+    values.push_back(variable.is_resource() ? variable.value() : variable.handle());
+  }
+  OpBuilder builder("SaveV2", {});
+  return builder.input(inputs.filename).input(inputs.names).input(inputs.slices).inputs(values).build_operation();
+}
+
+Operation add_restore(const SaverInputs& inputs, const VariablesByKey& variables) {
+  std::vector<DType> types;
+  for (const auto& [key, variable] : variables) types.push_back(variable.dtype());
+  OpBuilder builder("RestoreV2", {});
+  builder.input(inputs.filename).input(inputs.names).input(inputs.slices).attr("dtypes", types);
+  Node& restored = builder.build_node();
+  std::vector<Operation> assigned;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const Variable& variable = variables[i].second;
+    OpBuilder assign(variable.is_resource() ? "AssignVariableOp" : "Assign", {});
+    assigned.push_back(assign.input(variable.handle()).input(restored.output(static_cast<int>(i))).build_operation());
+  }
+  return group(assigned, {.name = "restore_all"});
+}
+
+}  // namespace
+
+Saver::Saver(const SaverOptions& options) {
+  const LocationScope location(options.where);
+  const VariablesByKey variables = checked(options);
+  for (const auto& [key, variable] : variables) variables_.push_back(saved_variable(key, variable));
+
+  const GraphScope graph(variables[0].second.handle().graph());
   const ControlDependencies none({}, /*clear=*/true);
   const NameScope scope(options.name);
-  std::vector<std::string> names;
-  std::vector<Output> values;
-  std::vector<DType> types;
-  for (const auto& [key, variable] : variables_) {
-    names.push_back(key);
-    values.push_back(variable.is_resource() ? variable.value() : variable.handle());
-    types.push_back(variable.dtype());
+  std::vector<std::string> names, slices;
+  for (const SavedVariable& saved : variables_) {
+    names.push_back(saved.key);
+    slices.push_back(saved.slice);
   }
-  const std::vector<std::string> whole(names.size());
-  filename_ = placeholder_with_default(constant(Tensor("model"), {.name = "filename/input"}), PartialShape::scalar(),
-                                       {.name = "filename"});
-  filename_ = placeholder_with_default(filename_, PartialShape::scalar(), {.name = "Const"});
-  const Operation saved = OpBuilder("SaveV2", {})
-                              .input(filename_)
-                              .input(string_vector(names, "SaveV2/tensor_names"))
-                              .input(string_vector(whole, "SaveV2/shape_and_slices"))
-                              .inputs(values)
-                              .build_operation();
+  Output filename = placeholder_with_default(constant(Tensor("model"), {.name = "filename/input"}),
+                                             PartialShape::scalar(), {.name = "filename"});
+  filename = placeholder_with_default(filename, PartialShape::scalar(), {.name = "Const"});
+  const Operation saved = add_save(
+      {filename, string_vector(names, "SaveV2/tensor_names"), string_vector(slices, "SaveV2/shape_and_slices")},
+      variables);
+  nodes_.filename_tensor = filename.name();
   {
     const ControlDependencies after({saved});
-    save_ = identity(filename_, {.name = "control_dependency"});
+    nodes_.save_tensor = identity(filename, {.name = "control_dependency"}).name();
   }
-  Node& restored = OpBuilder("RestoreV2", {})
-                       .input(filename_)
-                       .input(string_vector(names, "RestoreV2/tensor_names"))
-                       .input(string_vector(whole, "RestoreV2/shape_and_slices"))
-                       .attr("dtypes", types)
-                       .build_node();
-  std::vector<Operation> assigned;
-  for (std::size_t i = 0; i < variables_.size(); ++i) {
-    const Output value = restored.output(static_cast<int>(i));
-    const Variable& variable = variables_[i].second;
-    if (variable.is_resource()) {
-      assigned.push_back(OpBuilder("AssignVariableOp", {}).input(variable.handle()).input(value).build_operation());
-    } else {
-      assigned.push_back(OpBuilder("Assign", {}).input(variable.handle()).input(value).build_operation());
-    }
-  }
-  restore_all_ = group(assigned, {.name = "restore_all"});
+  const Operation restore = add_restore(
+      {filename, string_vector(names, "RestoreV2/tensor_names"), string_vector(slices, "RestoreV2/shape_and_slices")},
+      variables);
+  nodes_.restore_op = restore.name();
+  nodes_.max_to_keep = options.max_to_keep;
+}
+
+Saver::Saver(const Graph& graph, const SaverNodes& nodes) : nodes_(nodes) {
+  graph.tensor(nodes.filename_tensor);  // throws if it is not there
+  graph.tensor(nodes.save_tensor);
+  variables_ = variables_restored_by(*graph.operation(nodes.restore_op).node());
 }
 
 std::string Saver::save(Session& session, const std::string& path, const SaveOptions& options) {
@@ -157,12 +195,11 @@ std::string Saver::save(Session& session, const std::string& path, const SaveOpt
 
   StateMap state = options.state;
   for (auto& [node, bytes] : session.node_states().save()) state[kNodeStatePrefix + node] = std::move(bytes);
-  session.run(Operation(save_), {{filename_, Tensor(prefix)}});
+  session.run(Fetches{nodes_.save_tensor}, {{nodes_.filename_tensor, Tensor(prefix)}});
   state[kIndexKey] = index_checksum(env, prefix);
   write_state_file(env, state_file_path(prefix), state);
   if (options.write_meta_graph) {
-    const SaverNodes nodes{filename_.name(), save_.name(), restore_all_.name(), options_.max_to_keep};
-    write_file_atomically(env, prefix + ".meta", meta_graph_to_bytes(session.graph(), &nodes));
+    write_file_atomically(env, prefix + ".meta", meta_graph_to_bytes(session.graph(), &nodes_));
   }
   if (options.write_state) update_list(env, prefix, options);
   return prefix;
@@ -186,7 +223,7 @@ void Saver::update_list(Env& env, const std::string& prefix, const SaveOptions& 
   list.latest = base;
   list.last_preserved_timestamp = old.last_preserved_timestamp;
   std::vector<std::string> superfluous;
-  while (options_.max_to_keep > 0 && list.all.size() > static_cast<std::size_t>(options_.max_to_keep)) {
+  while (nodes_.max_to_keep > 0 && list.all.size() > static_cast<std::size_t>(nodes_.max_to_keep)) {
     superfluous.push_back(list.all.front());
     list.all.erase(list.all.begin());
     list.timestamps.erase(list.timestamps.begin());
@@ -196,25 +233,6 @@ void Saver::update_list(Env& env, const std::string& prefix, const SaveOptions& 
 }
 
 namespace {
-
-// One line for each variable that the checkpoint cannot give.
-std::vector<std::string> mismatches(const BundleReader& reader,
-                                    const std::vector<std::pair<std::string, Variable>>& variables) {
-  std::vector<std::string> lines;
-  for (const auto& [key, variable] : variables) {
-    const std::string wanted = internal::concat("'", variable.op_name(), "' ", variable.dtype(), variable.shape());
-    if (!reader.contains(key)) {
-      const std::string near = did_you_mean(key, reader.names());
-      lines.push_back(wanted + ": not in the checkpoint" + (near.empty() ? "" : ". " + near));
-      continue;
-    }
-    const BundleEntry& entry = reader.entry(key);
-    if (entry.dtype != variable.dtype() || !variable.shape().compatible(entry.shape)) {
-      lines.push_back(internal::concat(wanted, ": ", entry.dtype, entry.shape, " in the checkpoint"));
-    }
-  }
-  return lines;
-}
 
 // Empty if there is no sidecar, or one of an earlier checkpoint of this name.
 StateMap read_sidecar(Env& env, const std::string& prefix) {
@@ -240,10 +258,7 @@ StateMap Saver::restore(Session& session, const std::string& prefix) {
 StateMap Saver::restore_all(Session& session, const std::string& prefix) const {
   Env& env = session.env();
   const BundleReader reader(env, prefix);
-  if (const auto lines = mismatches(reader, variables_); !lines.empty()) {
-    throw invalid_argument("checkpoint '", prefix, "' does not fit the graph; nothing was restored:", strings_of(lines))
-        .hint("Give Saver the variables that it should restore, under the checkpoint's names.");
-  }
+  check_fits(reader, variables_);
   StateMap state;
   std::map<std::string, std::string> node_states;
   for (const auto& [name, bytes] : read_sidecar(env, prefix)) {
@@ -253,9 +268,39 @@ StateMap Saver::restore_all(Session& session, const std::string& prefix) const {
       state[name] = bytes;
     }
   }
-  session.run(restore_all_, {{filename_, Tensor(prefix)}});
+  session.run(Fetches{nodes_.restore_op}, {{nodes_.filename_tensor, Tensor(prefix)}});
   session.node_states().restore(node_states);
   return state;
+}
+
+std::optional<Saver> import_meta_graph_bytes(std::string_view bytes, const ImportMetaGraphOptions& options) {
+  Graph& graph = default_graph();
+  const ImportedMetaGraph imported = meta_graph_from_bytes(bytes, graph, options);
+  if (imported.saver) return Saver(graph, *imported.saver);
+  const auto in_scope = [&](const Variable& variable) {
+    return imported.scope.empty() || variable.op_name().starts_with(imported.scope + "/");
+  };
+  std::vector<Variable> variables = global_variables();
+  std::erase_if(variables, [&](const Variable& variable) { return !in_scope(variable); });
+  if (variables.empty()) return std::nullopt;
+  return Saver({.variables = variables});
+}
+
+std::optional<Saver> import_meta_graph(const std::string& path, const ImportMetaGraphOptions& options) {
+  const std::string bytes = read_file(default_env(), path);
+  try {
+    return import_meta_graph_bytes(bytes, options);
+  } catch (const Error& error) {
+    throw error.in(path);
+  }
+}
+
+void export_meta_graph(const std::string& path, const Saver* saver, const ExportMetaGraphOptions& options) {
+  const Graph& graph = default_graph();
+  const SaverNodes* nodes = saver == nullptr ? nullptr : &saver->nodes();
+  write_file_atomically(
+      default_env(), path,
+      path.ends_with("txt") ? meta_graph_to_text(graph, nodes, options) : meta_graph_to_bytes(graph, nodes, options));
 }
 
 std::string latest_checkpoint(const std::string& directory, const std::string& latest_filename) {

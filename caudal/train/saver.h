@@ -4,6 +4,11 @@
 //   saver.save(sess, "model/my_model.ckpt", {.global_step = 1000});  // my_model.ckpt-1000.{index,data-...,meta}
 //   saver.restore(sess, train::latest_checkpoint("model"));
 //
+// A graph that was built elsewhere comes with its saver:
+//
+//   auto saver = train::import_meta_graph("model/my_model.ckpt-1000.meta");
+//   saver->restore(sess, "model/my_model.ckpt-1000");
+//
 // Besides TensorFlow's files a checkpoint has a sidecar, "<prefix>.caudal-state": the states of random ops and whatever
 // the caller adds, so that a resumed run continues exactly. A checkpoint without it restores all the same. Everything
 // is written under temporary names and synced before it gets its own; the file "checkpoint" is replaced last: a crash
@@ -15,11 +20,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "caudal/base/export.h"
 #include "caudal/ops/variable.h"
+#include "caudal/proto/meta_graph.h"
 #include "caudal/runtime/session.h"
 
 namespace caudal::inline v0 {
@@ -31,9 +38,17 @@ namespace caudal::inline v0::train {
 // Bytes by name that travel with a checkpoint.
 using StateMap = std::map<std::string, std::string>;
 
+// Variables under the keys that they have in checkpoints. From a list of variables: under their names, parts of a
+// partitioned variable under the name of the whole.
+struct CAUDAL_API VariablesByKey : std::vector<std::pair<std::string, Variable>> {
+  using std::vector<std::pair<std::string, Variable>>::vector;
+  VariablesByKey(const std::vector<Variable>& variables);            // NOLINT
+  VariablesByKey(const std::map<std::string, Variable>& variables);  // NOLINT
+};
+
 struct SaverOptions {
   // What to save, under which key; default: all global variables under their names. Must not be empty.
-  std::vector<std::pair<std::string, Variable>> variables = {};
+  VariablesByKey variables = {};
   int max_to_keep = 5;        // older checkpoints are removed; 0 keeps all
   std::string name = "save";  // scope of the nodes
   std::source_location where = std::source_location::current();
@@ -47,11 +62,20 @@ struct SaveOptions {
   StateMap state = {};      // goes into the sidecar
 };
 
+struct SavedVariable;  // internal: train/saved_variables.h
+
 class CAUDAL_API Saver {
  public:
   // Adds TensorFlow's nodes ("save/SaveV2", "save/restore_all", ...) to the default graph.
   // Throws INVALID_ARGUMENT if there is nothing to save, or two variables want one key.
   explicit Saver(const SaverOptions& options = {});
+  Saver(const Saver&);
+  Saver(Saver&&) noexcept;
+  Saver& operator=(const Saver&);
+  Saver& operator=(Saver&&) noexcept;
+  ~Saver();
+  // With nodes that `graph` has already, as a meta graph names them. Throws NOT_FOUND if it has not.
+  Saver(const Graph& graph, const SaverNodes& nodes);
 
   // Returns the prefix written. Makes directories that are missing. Takes over the list of checkpoints that an earlier
   // run left in the directory, so that never more than max_to_keep remain. Throws FAILED_PRECONDITION naming variables
@@ -60,20 +84,31 @@ class CAUDAL_API Saver {
 
   // Returns what SaveOptions::state held. Either all variables are set or none.
   // Throws NOT_FOUND if there is no such checkpoint; INVALID_ARGUMENT listing all variables that are missing or have
-  // another shape or type there (with the shapes of both sides and near names); DATA_LOSS for damaged files,
-  // OUT_OF_RANGE for a data file that is cut off.
+  // another shape or type there (with the shapes of both sides and near names) and what else the checkpoint holds;
+  // DATA_LOSS for damaged files, OUT_OF_RANGE for a data file that is cut off.
   StateMap restore(Session& session, const std::string& prefix);
+
+  // The nodes that it uses, as meta graphs carry them.
+  const SaverNodes& nodes() const { return nodes_; }
 
  private:
   StateMap restore_all(Session& session, const std::string& prefix) const;
   void update_list(Env& env, const std::string& prefix, const SaveOptions& options) const;
 
-  std::vector<std::pair<std::string, Variable>> variables_;
-  SaverOptions options_;
-  Output filename_;
-  Output save_;
-  Operation restore_all_;
+  std::vector<SavedVariable> variables_;
+  SaverNodes nodes_;
 };
+
+// Adds the nodes and collections of a ".meta" file (binary or text) to the default graph: variables are Variable
+// objects again (global_variables(), trainable_variables(scope)), nodes are found by name (Graph::operation,
+// Graph::tensor). Returns its saver; a new one for its variables if the file has none; nothing if there are no
+// variables either. Errors: those of meta_graph_from_bytes (proto/meta_graph.h), with the file's name.
+CAUDAL_API std::optional<Saver> import_meta_graph(const std::string& path, const ImportMetaGraphOptions& options = {});
+CAUDAL_API std::optional<Saver> import_meta_graph_bytes(std::string_view bytes,
+                                                        const ImportMetaGraphOptions& options = {});
+// Writes the default graph with its collections and the saver, if one is given; as text if `path` ends with "txt".
+CAUDAL_API void export_meta_graph(const std::string& path, const Saver* saver = nullptr,
+                                  const ExportMetaGraphOptions& options = {});
 
 // The newest checkpoint's prefix as the file "checkpoint" in `directory` tells; empty if there is none, or none whose
 // files are there. Damaged list files count as none.

@@ -215,6 +215,8 @@ GoldenShapes parse_golden_shapes(const std::string& line) {
   return shapes;
 }
 
+Tensor parse_tensor(const std::string& json) { return tensor_of_json(Json::parse(json)); }
+
 std::string json_quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }

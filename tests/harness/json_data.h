@@ -40,6 +40,9 @@ struct GoldenShapes {
 };
 GoldenShapes parse_golden_shapes(const std::string& line);
 
+// A tensor in the form of testdata/golden: {"t": type, "s": shape, "v": values}.
+Tensor parse_tensor(const std::string& json);
+
 // A JSON string literal.
 std::string json_quoted(const std::string& text);
 
