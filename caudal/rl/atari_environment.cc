@@ -95,18 +95,23 @@ Info AtariEnvironment::do_reset(std::optional<std::uint64_t> seed, std::span<std
 }
 
 StepResult AtariEnvironment::do_step(const Action& action, std::span<std::byte> observation) {
+  const StepResult result = advance(action, !observation.empty() && config_.observation != Observation::kRam);
+  observe(observation);
+  return result;
+}
+
+StepResult AtariEnvironment::advance(const Action& action, bool draw) {
   const Joystick position = actions_[static_cast<std::size_t>(action.choice())];
   const auto skip = static_cast<int>(random_.integers(config_.least_skip, config_.most_skip + 1));
   StepResult result;
   for (int frame = 1; frame <= skip; ++frame) {
-    result.reward += game_->play(position, /*draw=*/frame == skip && !observation.empty());
+    result.reward += game_->play(position, draw && frame == skip);
     ++frames_;
     ++episode_frames_;
     result.terminated = game_->game_over();
     result.truncated = !result.terminated && config_.max_frames > 0 && episode_frames_ >= config_.max_frames;
     if (result.done()) break;
   }
-  observe(observation);
   result.info = info();
   return result;
 }

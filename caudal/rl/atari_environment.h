@@ -34,6 +34,10 @@ class CAUDAL_API AtariEnvironment final : public Environment {
   AtariEnvironment(std::string id, std::unique_ptr<ArcadeGame> game, const Config& config);
   double frames_per_second() const override { return 60.0 / ((config_.least_skip + config_.most_skip) / 2.0); }
 
+  // A step of which the screen is wanted instead of the observation: as step(action, {}), and the last frame is drawn
+  // if `draw`. For wrappers that read game().screen(). REQUIRES: the action lies in the space; a reset came before.
+  StepResult advance(const Action& action, bool draw);
+
   ArcadeGame& game() { return *game_; }
   const Config& config() const { return config_; }
   const std::vector<Joystick>& actions() const { return actions_; }
@@ -77,26 +81,31 @@ std::string missing_for_atari(const EnvironmentSpec&) {
 }
 }  // namespace internal
 
-#define CAUDAL_ATARI_ID_(id_text, title, make_game, missing_text, options)   \
+#define CAUDAL_ARCADE_ID_(id_text, text, make_game, missing_text, options)   \
   CAUDAL_ENVIRONMENT({.id = id_text,                                         \
-                      .summary = title " on the Atari 2600",                 \
+                      .summary = text,                                       \
                       .defaults = options,                                   \
                       .make = ::caudal::rl::internal::make_atari<make_game>, \
                       .missing = ::caudal::rl::internal::missing_for_atari<missing_text>})
 
-// title: a literal ("Pong", "SpaceInvaders"). make_game: a MakeArcadeGame, which throws NOT_FOUND, with a hint how to
-// get it, where the cartridge is missing. missing_text: a MissingForGame that says in a line what is missing, or
-// nothing.
-#define CAUDAL_ATARI_GAME(title, make_game, missing_text)                                                              \
-  CAUDAL_ATARI_ID_(title "-v0", title, make_game, missing_text, "frameskip=2..4,repeat_action_probability=0.25");      \
-  CAUDAL_ATARI_ID_(title "-v4", title, make_game, missing_text, "frameskip=2..4,repeat_action_probability=0");         \
-  CAUDAL_ATARI_ID_(title "Deterministic-v0", title, make_game, missing_text,                                           \
-                   "frameskip=4,repeat_action_probability=0.25");                                                      \
-  CAUDAL_ATARI_ID_(title "Deterministic-v4", title, make_game, missing_text,                                           \
-                   "frameskip=4,repeat_action_probability=0");                                                         \
-  CAUDAL_ATARI_ID_(title "NoFrameskip-v0", title, make_game, missing_text,                                             \
-                   "frameskip=1,repeat_action_probability=0.25");                                                      \
-  CAUDAL_ATARI_ID_(title "NoFrameskip-v4", title, make_game, missing_text, "frameskip=1,repeat_action_probability=0"); \
-  CAUDAL_ATARI_ID_("ALE/" title "-v5", title, make_game, missing_text, "frameskip=4,repeat_action_probability=0.25")
+// title: a literal, the beginning of the ids ("Pong"). text: a literal, what it is. make_game: a MakeArcadeGame, which
+// throws NOT_FOUND, with a hint how to get it, where the cartridge is missing. missing_text: a MissingForGame that says
+// in a line what is missing, or nothing. Registers Pong-v0, -v4, PongDeterministic- and PongNoFrameskip-v0 and -v4.
+#define CAUDAL_ARCADE_GAME(title, text, make_game, missing_text)                                                  \
+  CAUDAL_ARCADE_ID_(title "-v0", text, make_game, missing_text, "frameskip=2..4,repeat_action_probability=0.25"); \
+  CAUDAL_ARCADE_ID_(title "-v4", text, make_game, missing_text, "frameskip=2..4,repeat_action_probability=0");    \
+  CAUDAL_ARCADE_ID_(title "Deterministic-v0", text, make_game, missing_text,                                      \
+                    "frameskip=4,repeat_action_probability=0.25");                                                \
+  CAUDAL_ARCADE_ID_(title "Deterministic-v4", text, make_game, missing_text,                                      \
+                    "frameskip=4,repeat_action_probability=0");                                                   \
+  CAUDAL_ARCADE_ID_(title "NoFrameskip-v0", text, make_game, missing_text,                                        \
+                    "frameskip=1,repeat_action_probability=0.25");                                                \
+  CAUDAL_ARCADE_ID_(title "NoFrameskip-v4", text, make_game, missing_text, "frameskip=1,repeat_action_probability=0")
+
+// The same and ALE/Pong-v5, for games of the Atari.
+#define CAUDAL_ATARI_GAME(title, make_game, missing_text)                                    \
+  CAUDAL_ARCADE_GAME(title, title " on the Atari 2600", make_game, missing_text);            \
+  CAUDAL_ARCADE_ID_("ALE/" title "-v5", title " on the Atari 2600", make_game, missing_text, \
+                    "frameskip=4,repeat_action_probability=0.25")
 
 }  // namespace caudal::inline v0::rl
