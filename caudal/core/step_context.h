@@ -50,9 +50,8 @@ struct StepContext {
   Env* env = nullptr;  // the file system under the session's file policy
   MemoryAccount* memory = nullptr;
   NodeStates* states = nullptr;
-  Tracer* tracer = nullptr;  // null: not traced
-  std::uint64_t frame_id = 0;
-  std::int64_t iteration = 0;
+  Tracer* tracer = nullptr;     // null: not traced
+  bool check_numerics = false;  // the first NaN or infinity that an op makes ends the step with its name
 };
 
 }  // namespace caudal::inline v0

@@ -23,13 +23,16 @@ class MemoryPlanner {
     for (std::size_t s = 0; s < program_.steps.size(); ++s) add_outputs(static_cast<int>(s));
     for (std::size_t i = 0; i < program_.slots.size(); ++i) {
       const Slot& slot = program_.slots[i];
-      if (block_of_[i] >= 0 && slot.is_fetch) blocks_[block_of_[i]].placeable = false;
+      if (block_of_[i] >= 0 && (slot.is_fetch || slot.escapes)) blocks_[block_of_[i]].placeable = false;
     }
     assign_offsets();
     program_.placements.assign(program_.slots.size(), std::nullopt);
     for (std::size_t i = 0; i < program_.slots.size(); ++i) {
       if (block_of_[i] < 0 || !blocks_[block_of_[i]].placeable) continue;
-      program_.placements[i] = Placement{*program_.slots[i].shape.to_shape(), blocks_[block_of_[i]].offset};
+      // What shares a block may have a shape that only the run knows; it needs no place of its own.
+      if (const auto shape = program_.slots[i].shape.to_shape()) {
+        program_.placements[i] = Placement{*shape, blocks_[block_of_[i]].offset};
+      }
     }
   }
 
@@ -41,7 +44,7 @@ class MemoryPlanner {
 
   void add_outputs(int position) {
     const Step& step = program_.steps[position];
-    for (int i = 0; i < step.num_outputs(); ++i) {
+    for (int i = 0; i < step.num_outputs; ++i) {
       const int s = step.first_output + i;
       if (const int shared = shared_block(step, i, position); shared >= 0) {
         block_of_[s] = shared;
@@ -59,7 +62,7 @@ class MemoryPlanner {
   void add_block(int s, int position) {
     const Slot& slot = program_.slots[s];
     const auto shape = slot.shape.to_shape();
-    if (!shape || !is_plain(slot.source.dtype()) || slot.source.is_ref()) return;
+    if (!shape || !is_plain(slot.source.dtype()) || slot.source.is_ref() || slot.constant.valid()) return;
     std::size_t bytes;
     if (__builtin_mul_overflow(static_cast<std::size_t>(shape->num_elements()), dtype_size(slot.source.dtype()),
                                &bytes) ||

@@ -77,7 +77,7 @@ class Player {
   void play() {
     for (const Step& step : program_.steps) {
       for (const int input : step.inputs) expect_there(input, *step.node);
-      for (int o = 0; o < step.num_outputs(); ++o) write(step, o);
+      for (int o = 0; o < step.num_outputs; ++o) write(step, o);
     }
     for (const int fetch : program_.fetch_slots) {
       EXPECT_FALSE(program_.placements[fetch]) << "a fetch leaves the run";
@@ -141,7 +141,7 @@ TEST(MemoryPlan, NoLiveValueIsEverWrittenOver) {
     SCOPED_TRACE(seed);
     RandomGraph random(seed);
     const Shape shapes[] = {Shape{kRows, 6}};
-    const auto program = compile({.feeds = {random.x}, .fetches = random.fetches}, {}, *device, shapes);
+    const auto program = compile({.feeds = {random.x}, .fetches = random.fetches}, {}, *device, nullptr, shapes);
     ASSERT_EQ(program->placements.size(), program->slots.size());
     Player(*program).play();
     placed += program->arena_bytes > 0 ? 1 : 0;

@@ -4,11 +4,12 @@
 
 namespace caudal::inline v0 {
 
-Plan::Plan(PlanRequest request, const PlanOptions& options, Device& device)
+Plan::Plan(PlanRequest request, const PlanOptions& options, Device& device, FunctionRuntime* functions)
     : request_(std::move(request)),
       options_(options),
       device_(device),
-      generic_(compile(request_, options_, device_)) {}
+      functions_(functions),
+      generic_(compile(request_, options_, device_, functions_)) {}
 
 std::shared_ptr<const Program> Plan::program_for(std::span<const Tensor> feeds) {
   if (!options_.specialise || feeds.empty()) return generic_;
@@ -28,7 +29,7 @@ std::shared_ptr<const Program> Plan::program_for(std::span<const Tensor> feeds) 
   }
   if (found->program) return found->program;
   if (++found->seen < options_.specialise_after) return generic_;
-  found->program = compile(request_, options_, device_, found->shapes);
+  found->program = compile(request_, options_, device_, functions_, found->shapes);
   return found->program;
 }
 

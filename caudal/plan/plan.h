@@ -20,11 +20,14 @@ class CAUDAL_API Plan {
  public:
   static constexpr std::size_t kMaxSpecialisations = 16;
 
-  Plan(PlanRequest request, const PlanOptions& options, Device& device);
+  // `functions` may be null: what the graph's kernels call.
+  Plan(PlanRequest request, const PlanOptions& options, Device& device, FunctionRuntime* functions = nullptr);
 
   const PlanRequest& request() const { return request_; }
   // The program for these feeds, by position; compiles it if the shapes have come often enough.
   std::shared_ptr<const Program> program_for(std::span<const Tensor> feeds);
+  // The program for any feeds.
+  const std::shared_ptr<const Program>& generic() const { return generic_; }
   // True if program_for() may give this program again.
   bool holds(const Program* program) const;
   // For tools and tests: how many specialised programs there are now.
@@ -40,6 +43,7 @@ class CAUDAL_API Plan {
   PlanRequest request_;
   PlanOptions options_;
   Device& device_;
+  FunctionRuntime* functions_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Program> generic_;
   std::list<Specialisation> specialisations_;  // most recently used first

@@ -41,6 +41,19 @@ class Pruner {
     }
   }
 
+  // The value of the iteration before: a loop's only way back, which orders nothing.
+  static bool is_back_edge(const Node& node, const Node& before) {
+    return node.op().spec->control == ControlFlow::kMerge && before.op().spec->control == ControlFlow::kNextIteration;
+  }
+
+  // Calls `visit` for every node that must have run before `node` can run for the first time.
+  template <class Visit>
+  void for_each_predecessor(const Node& node, Visit visit) const {
+    for_each_dependency(node, [&](Node* before) {
+      if (!is_back_edge(node, *before)) visit(before);
+    });
+  }
+
   void collect() {
     std::vector<Node*> stack;
     for (const Output& fetch : request_.fetches) {
@@ -57,7 +70,7 @@ class Pruner {
 
   void count_dependencies() {
     for (Node* node : needed_) {
-      for_each_dependency(*node, [&](Node* before) {
+      for_each_predecessor(*node, [&](Node* before) {
         ++waiting_for_[node];
         followers_[before].push_back(node);
       });
@@ -97,7 +110,7 @@ class Pruner {
     while (std::ranges::find(path, node) == path.end()) {
       path.push_back(node);
       Node* next = nullptr;
-      for_each_dependency(*node, [&](Node* before) {
+      for_each_predecessor(*node, [&](Node* before) {
         if (next == nullptr && is_waiting(before)) next = before;
       });
       node = next;

@@ -19,8 +19,8 @@ struct PlanRequest {
 // The nodes that must run for the fetches and targets, in an order in which every node follows its inputs and control
 // inputs; among free choices, the order in which they were made. What lies only above a fed output is left out, and so
 // is a control dependency on a fed placeholder (a control dependency on any other fed node makes it run, as in
-// TensorFlow). Throws INVALID_ARGUMENT for a cycle, naming its nodes, and for an output that
-// is fed twice.
+// TensorFlow). A loop's back edge (NextIteration to Merge) orders nothing. Throws INVALID_ARGUMENT for a cycle, naming
+// its nodes, and for an output that is fed twice.
 CAUDAL_API std::vector<Node*> prune(const PlanRequest& request);
 
 }  // namespace caudal::inline v0

@@ -1,5 +1,7 @@
-// Runs the steps of a program in order.
+// Runs programs.
 #pragma once
+
+#include <functional>
 
 #include "caudal/base/export.h"
 #include "caudal/core/step_context.h"
@@ -7,9 +9,12 @@
 
 namespace caudal::inline v0 {
 
-// Runs all steps of `instance`, whose feed slots are filled. Throws caudal::Error that names the node; with
-// RESOURCE_EXHAUSTED it lists the largest live tensors. The step's cancellation and deadline are looked at before every
-// node.
+// Runs all of `instance`, whose feed slots are filled, in this thread, which also works for the step while something
+// waits. Throws caudal::Error that names the node. The step's cancellation and deadline end it early.
 void execute(RunInstance& instance, StepContext& step);
+
+// The same without blocking, for programs that may wait: calls `done` once, maybe before it returns, in a thread that
+// works for step.queue. REQUIRES: program().can_wait; the instance and what `step` points to live until then.
+void execute_async(RunInstance& instance, const StepContext& step, std::function<void(const Error* error)> done);
 
 }  // namespace caudal::inline v0

@@ -88,7 +88,7 @@ RunInstance::RunInstance(std::shared_ptr<const Program> program, Allocator& allo
   for (const Step& step : steps) {
     const std::size_t begin = inputs_.size();
     for (const int input : step.inputs) inputs_.push_back(&values_[input]);
-    const auto outputs = static_cast<std::size_t>(step.num_outputs());
+    const auto outputs = static_cast<std::size_t>(step.num_outputs);
     RunContext::Frame frame;
     frame.inputs = std::span<Value* const>(inputs_).subspan(begin, step.inputs.size());
     frame.outputs = std::span(values_).subspan(step.first_output, outputs);
@@ -96,19 +96,40 @@ RunInstance::RunInstance(std::shared_ptr<const Program> program, Allocator& allo
     frame.in_place = step.in_place;
     frame.aliases = step.aliases;
     frame.scratch = std::span(scratch_).first(step.scratch_bytes);
+    if (step.waits && step.scratch_bytes > 0) frame.scratch = own_scratch_.emplace_back(step.scratch_bytes);
     contexts_.emplace_back(step.node->info(), frame, nullptr);
   }
+  dead_.resize(steps.size());
+  loop_bodies_.resize(program_->loops.size());
+  loop_pools_.resize(program_->loops.size());
   reset();
 }
 
 RunInstance::~RunInstance() = default;
 
+RunInstance& RunInstance::loop_body(int loop, Allocator& allocator) {
+  auto& body = loop_bodies_[loop];
+  if (body == nullptr) body = std::make_unique<RunInstance>(program_->loops[loop].body, allocator);
+  return *body;
+}
+
+InstancePool& RunInstance::loop_pool(int loop) {
+  auto& pool = loop_pools_[loop];
+  if (pool == nullptr) pool = std::make_unique<InstancePool>(program_->loops[loop].body);
+  return *pool;
+}
+
 void RunInstance::reset() {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     values_[i] = Value{};
-    values_[i].tensor = program_->slots[i].constant;
+    // One that may be dead comes with its step.
+    if (!program_->slots[i].may_be_dead) values_[i].tensor = program_->slots[i].constant;
   }
   for (RunContext& context : contexts_) context.finish();
+  carried_.clear();
+  for (const auto& body : loop_bodies_) {
+    if (body != nullptr) body->reset();
+  }
 }
 
 std::string RunInstance::largest_live(std::size_t count) const {

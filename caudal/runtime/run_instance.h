@@ -3,6 +3,7 @@
 // Instances are kept and used again, so that a steady step allocates nothing. Used by one run at a time.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "caudal/plan/program.h"
 
 namespace caudal::inline v0 {
+
+class InstancePool;
 
 class RunInstance {
  public:
@@ -21,6 +24,13 @@ class RunInstance {
   const Program& program() const { return *program_; }
   Value& slot(int i) { return values_[i]; }
   RunContext& context(std::size_t step) { return contexts_[step]; }
+  // By step: whether it came from a branch that was not taken. Kept for steps that check it.
+  std::uint8_t& dead(int step) { return dead_[step]; }
+  // The body of a loop of this program: an instance that is kept, and as many more as wanted.
+  RunInstance& loop_body(int loop, Allocator& allocator);
+  InstancePool& loop_pool(int loop);
+  // Values between two iterations, by head.
+  std::vector<Value>& carried() { return carried_; }
   // Back to the state before a run, also after one that failed half-way.
   void reset();
 
@@ -36,7 +46,12 @@ class RunInstance {
   std::vector<Value*> inputs_;  // of all steps, one after another
   std::vector<RunContext::PlannedOutput> planned_;
   std::vector<std::byte> scratch_;
+  std::vector<std::vector<std::byte>> own_scratch_;  // of steps that may wait
   std::vector<RunContext> contexts_;
+  std::vector<std::uint8_t> dead_;
+  std::vector<std::unique_ptr<RunInstance>> loop_bodies_;
+  std::vector<std::unique_ptr<InstancePool>> loop_pools_;
+  std::vector<Value> carried_;
 };
 
 // Instances of one program that wait for their next run. Thread-safe.

@@ -127,8 +127,9 @@ namespace {
 // The value of a fetch, as the caller's own: step memory is copied, a reference is read.
 Tensor take_fetch(const Slot& slot, const Value& value) {
   if (value.ref != nullptr) return value.ref->read();
-  if (!value.tensor.valid()) {
-    throw internal_error("no value")
+  if (value.dead || !value.tensor.valid()) {
+    throw invalid_argument("'", slot.source.name(), "' does not have a value: it lies in a branch that was not taken")
+        .hint("Fetch the Merge that joins the branches.")
         .at_node(slot.source.node()->type(), slot.source.node()->name(), slot.source.node()->info().made_at);
   }
   return value.tensor.keep();
@@ -167,6 +168,7 @@ std::vector<Tensor> Session::Impl::run(PlannedRun& planned, std::span<const Tens
   step.memory = account.get();
   step.states = &states;
   step.tracer = run_options.tracer;
+  step.check_numerics = run_options.check_numerics;
 
   for (std::size_t i = 0; i < feeds.size(); ++i) instance.slot(program->feed_slots[i]).tensor = feeds[i];
   struct Unlink {

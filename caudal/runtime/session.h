@@ -36,6 +36,7 @@ struct RunOptions {
   std::optional<std::int64_t> timeout_ms;
   CancellationToken* cancellation = nullptr;
   Tracer* tracer = nullptr;
+  bool check_numerics = false;  // end with the name of the first op that makes a NaN or an infinity
 };
 
 // What to feed: an output, or its name ("X:0", ":0" may be left out), and the value.
