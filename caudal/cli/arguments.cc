@@ -29,6 +29,10 @@ void Arguments::option(const std::string& name, std::int64_t* value, const std::
   impl_->app.add_option("--" + name, *value, help)->capture_default_str()->check(CLI::Range(least, most));
 }
 
+void Arguments::option(const std::string& name, std::vector<std::string>* values, const std::string& help) {
+  impl_->app.add_option("--" + name, *values, help)->expected(1)->take_all();
+}
+
 void Arguments::positional(const std::string& name, std::vector<std::string>* values, const std::string& help) {
   impl_->app.add_option(name, *values, help);
 }

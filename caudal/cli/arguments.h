@@ -21,6 +21,8 @@ class Arguments {
   void option(const std::string& name, std::string* value, const std::string& help);
   void option(const std::string& name, std::int64_t* value, const std::string& help, std::int64_t least,
               std::int64_t most);
+  // May be given several times, a value each.
+  void option(const std::string& name, std::vector<std::string>* values, const std::string& help);
   void positional(const std::string& name, std::vector<std::string>* values, const std::string& help);
 
   // True: go on. False: help was asked for and printed, or the usage is wrong and was explained on stderr; `exit_code`

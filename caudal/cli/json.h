@@ -4,8 +4,16 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace caudal::inline v0::cli {
+
+// A JSON string. Bytes that are no UTF-8 are replaced: a message may quote a file.
+std::string json_quoted(std::string_view text);
+// "[1, 2]" of members that are JSON already.
+std::string json_list(const std::vector<std::string>& members);
+// A list of strings.
+std::string json_strings(const std::vector<std::string>& texts);
 
 // Members in the order they were added. Numbers that are not finite become null.
 class JsonObject {
@@ -15,10 +23,11 @@ class JsonObject {
   JsonObject& add(std::string_view key, double value);
   JsonObject& add(std::string_view key, std::int64_t value);
   JsonObject& add(std::string_view key, bool value);
+  // `value` is JSON already: an object, a list.
+  JsonObject& add_json(std::string_view key, std::string_view value);
   std::string str() const { return "{" + text_ + "}"; }
 
  private:
-  JsonObject& add_raw(std::string_view key, const std::string& value);
   std::string text_;
 };
 

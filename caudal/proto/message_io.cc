@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "caudal/base/error.h"
+#include "caudal/formats/wire.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -36,12 +37,31 @@ bool parse_text(std::string_view bytes, google::protobuf::Message& message, Firs
   return parser.ParseFromString(std::string(bytes), &message);
 }
 
-// Other messages read as a GraphDef have nodes without a name or with bytes in the place of an op's name.
-bool is_graph(const pb::GraphDef& def) {
-  return std::ranges::all_of(def.node(), [](const pb::NodeDef& node) {
-    return !node.name().empty() && !node.op().empty() &&
-           std::ranges::all_of(node.op(), [](unsigned char c) { return std::isgraph(c) != 0; });
-  });
+// The payload of the first field `number`; empty if there is none.
+std::string_view first_field(std::string_view bytes, int number) {
+  WireReader reader(bytes, "graph");
+  while (reader.next()) {
+    if (reader.field() == number && reader.type() == WireType::kBytes) return reader.bytes();
+  }
+  return {};
+}
+
+// Whether the bytes have a name and an op where a NodeDef has them. Other messages have other messages there.
+bool looks_like_node(std::string_view bytes) {
+  const std::string_view op = first_field(bytes, 2);
+  return !first_field(bytes, 1).empty() && !op.empty() &&
+         std::ranges::all_of(op, [](unsigned char c) { return std::isgraph(c) != 0; });
+}
+
+// Nodes are field 1 of a GraphDef, which is field 2 of a MetaGraphDef.
+bool looks_like_meta_graph(std::string_view bytes) {
+  try {
+    if (looks_like_node(first_field(bytes, 1))) return false;
+    const std::string_view second = first_field(bytes, 2);
+    return looks_like_node(first_field(second, 1)) || !first_field(bytes, 3).empty();
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -80,15 +100,13 @@ GraphFile parse_graph_file(std::string_view bytes) {
     throw data_loss("this text is no graph: as a GraphDef, ", graph_errors.text(), "; as a MetaGraphDef, ",
                     meta_errors.text());
   }
-  if (!bytes.empty() && parse_binary(bytes, *file.meta.mutable_graph_def()) && is_graph(file.meta.graph_def()) &&
-      (file.meta.graph_def().node_size() > 0 || file.meta.graph_def().has_library())) {
-    return file;
+  file.is_meta_graph = looks_like_meta_graph(bytes);
+  google::protobuf::Message& message =
+      file.is_meta_graph ? static_cast<google::protobuf::Message&>(file.meta) : *file.meta.mutable_graph_def();
+  if (bytes.empty() || !parse_binary(bytes, message)) {
+    throw data_loss("these ", bytes.size(), " bytes are neither a GraphDef nor a MetaGraphDef");
   }
-  file.meta.Clear();
-  file.is_meta_graph = true;
-  if (!bytes.empty() && parse_binary(bytes, file.meta) && file.meta.has_graph_def() && is_graph(file.meta.graph_def()))
-    return file;
-  throw data_loss("these ", bytes.size(), " bytes are neither a GraphDef nor a MetaGraphDef");
+  return file;
 }
 
 }  // namespace caudal::inline v0

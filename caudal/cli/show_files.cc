@@ -1,0 +1,188 @@
+// Checkpoints and event files.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "caudal/base/env.h"
+#include "caudal/base/error.h"
+#include "caudal/cli/json.h"
+#include "caudal/cli/show.h"
+#include "caudal/cli/text_table.h"
+#include "caudal/formats/bundle_reader.h"
+#include "caudal/formats/events.h"
+#include "caudal/proto/tensor_proto.h"
+
+namespace caudal::inline v0::cli {
+namespace {
+
+std::int64_t bytes_of(const BundleEntry& entry) {
+  return entry.shape.num_elements() * static_cast<std::int64_t>(dtype_size(entry.dtype));
+}
+
+std::string part_text(const BundleEntry& entry) {
+  return entry.slices.empty() ? "" : counted(static_cast<std::int64_t>(entry.slices.size()), "part");
+}
+
+std::string checkpoint_json(const BundleReader& reader) {
+  std::vector<std::string> members;
+  for (const std::string& name : reader.names()) {
+    const BundleEntry& entry = reader.entry(name);
+    std::vector<std::string> sizes;
+    for (const std::int64_t size : entry.shape.dims()) sizes.push_back(std::to_string(size));
+    members.push_back(JsonObject()
+                          .add("name", name)
+                          .add("dtype", dtype_name(entry.dtype))
+                          .add_json("shape", json_list(sizes))
+                          .add("parts", static_cast<std::int64_t>(entry.slices.size()))
+                          .str());
+  }
+  return JsonObject()
+             .add("path", reader.prefix())
+             .add("kind", "checkpoint")
+             .add_json("tensors", json_list(members))
+             .str() +
+         "\n";
+}
+
+const char* kind_name(SummaryValue::Kind kind) {
+  switch (kind) {
+    case SummaryValue::Kind::kScalar:
+      return "scalar";
+    case SummaryValue::Kind::kHistogram:
+      return "histogram";
+    case SummaryValue::Kind::kImage:
+      return "image";
+    case SummaryValue::Kind::kAudio:
+      return "audio";
+    case SummaryValue::Kind::kTensor:
+      return "tensor";
+    case SummaryValue::Kind::kNone:
+      break;
+  }
+  return "other";
+}
+
+// Newer writers put scalars into tensors.
+double scalar_of(const SummaryValue& value) {
+  if (value.kind == SummaryValue::Kind::kScalar) return value.scalar;
+  pb::TensorProto proto;
+  if (!proto.ParseFromString(value.message)) throw data_loss("the tensor of '", value.tag, "' is damaged");
+  const Tensor tensor = from_proto(proto);
+  return tensor.num_elements() == 1 && is_floating(tensor.dtype()) ? tensor.to_double() : NAN;
+}
+
+// What is known of one tag of an event file.
+struct Tag {
+  std::string kind;
+  std::int64_t count = 0, first_step = 0, last_step = 0;
+  bool is_scalar = false;
+  double last = 0, least = INFINITY, most = -INFINITY;  // of scalars
+
+  void add(const SummaryValue& value, std::int64_t step) {
+    if (count++ == 0) {
+      first_step = step;
+      kind = value.plugin.empty() ? kind_name(value.kind) : value.plugin;
+      is_scalar = value.kind == SummaryValue::Kind::kScalar || value.plugin == "scalars";
+    }
+    last_step = step;
+    if (!is_scalar) return;
+    last = scalar_of(value);
+    least = std::fmin(least, last);
+    most = std::fmax(most, last);
+  }
+};
+
+struct EventFacts {
+  std::map<std::string, Tag> tags;
+  std::int64_t events = 0, graphs = 0, last_step = 0;
+  std::string damage;  // why reading ended early
+};
+
+EventFacts read_events(const std::string& path) {
+  EventFacts facts;
+  EventReader reader(default_env(), path);
+  Event event;
+  try {
+    while (reader.next(&event)) {
+      ++facts.events;
+      facts.last_step = std::max<std::int64_t>(facts.last_step, event.step);
+      if (event.what == Event::What::kGraphDef || event.what == Event::What::kMetaGraphDef) ++facts.graphs;
+      if (event.what != Event::What::kSummary) continue;
+      for (const SummaryValue& value : event.summary()) facts.tags[value.tag].add(value, event.step);
+    }
+  } catch (const Error& error) {
+    if (error.code() != Code::kDataLoss || facts.events == 0) throw;
+    facts.damage = error.what();
+  }
+  return facts;
+}
+
+std::string number_text(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+std::string events_json(const std::string& path, const EventFacts& facts) {
+  std::vector<std::string> members;
+  for (const auto& [name, tag] : facts.tags) {
+    JsonObject object;
+    object.add("tag", name).add("kind", tag.kind).add("count", tag.count);
+    object.add("first_step", tag.first_step).add("last_step", tag.last_step);
+    if (tag.is_scalar) object.add("last", tag.last).add("min", tag.least).add("max", tag.most);
+    members.push_back(object.str());
+  }
+  return JsonObject()
+             .add("path", path)
+             .add("kind", "events")
+             .add("events", facts.events)
+             .add("graphs", facts.graphs)
+             .add("last_step", facts.last_step)
+             .add("damage", facts.damage)
+             .add_json("tags", json_list(members))
+             .str() +
+         "\n";
+}
+
+}  // namespace
+
+std::string show_checkpoint(const std::string& prefix, const ShowOptions& options) {
+  const BundleReader reader(default_env(), prefix);
+  if (options.json) return checkpoint_json(reader);
+  TextTable table(options.limit);
+  table.right(2);
+  table.right(3);
+  std::int64_t elements = 0, bytes = 0;
+  for (const std::string& name : reader.names()) {
+    const BundleEntry& entry = reader.entry(name);
+    elements += entry.shape.num_elements();
+    bytes += bytes_of(entry);
+    table.row({name, std::string(dtype_name(entry.dtype)) + entry.shape.to_string(),
+               grouped_digits(entry.shape.num_elements()), byte_text(bytes_of(entry)), part_text(entry)});
+  }
+  return prefix + "\n  checkpoint: " + counted(static_cast<std::int64_t>(reader.names().size()), "tensor") + " with " +
+         counted(elements, "element") + " (" + byte_text(bytes) + ")\n\n" + table.str();
+}
+
+std::string show_events(const std::string& path, const ShowOptions& options) {
+  const EventFacts facts = read_events(path);
+  if (options.json) return events_json(path, facts);
+  TextTable table(options.limit);
+  table.right(2);
+  for (const auto& [name, tag] : facts.tags) {
+    std::string values;
+    if (tag.is_scalar) {
+      values = "last " + number_text(tag.last) + ", from " + number_text(tag.least) + " to " + number_text(tag.most);
+    }
+    table.row({name, tag.kind, std::to_string(tag.count),
+               "steps " + std::to_string(tag.first_step) + " to " + std::to_string(tag.last_step), values});
+  }
+  std::string text = path + "\n  " + counted(facts.events, "event") + " up to step " + grouped_digits(facts.last_step);
+  if (facts.graphs > 0) text += ", with a graph";
+  text += "\n";
+  if (!facts.damage.empty()) text += "  Reading ended early: " + facts.damage + "\n";
+  return text + (table.empty() ? "" : "\n" + table.str());
+}
+
+}  // namespace caudal::inline v0::cli
