@@ -22,6 +22,14 @@ Registry& registry() {
 }  // namespace
 
 VariantOps::~VariantOps() = default;
+
+std::vector<Tensor> VariantOps::encode_tensors(const Variant&) const { return {}; }
+
+Variant VariantOps::decode_tensors(std::string_view bytes, std::vector<Tensor> tensors) const {
+  if (!tensors.empty()) throw data_loss("a variant of type '", type_name(), "' holds no tensors");
+  return decode(bytes);
+}
+
 FunctionRuntime::~FunctionRuntime() = default;
 
 void register_variant(std::unique_ptr<VariantOps> ops) {

@@ -4,9 +4,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "caudal/base/export.h"
 #include "caudal/tensor/buffer.h"
+#include "caudal/tensor/tensor.h"
 #include "caudal/tensor/variant.h"
 
 namespace caudal::inline v0 {
@@ -22,6 +24,10 @@ class CAUDAL_API VariantOps {
   virtual std::string encode(const Variant& value) const = 0;
   // Throws DATA_LOSS for bytes that encode() did not make.
   virtual Variant decode(std::string_view bytes) const = 0;
+  // The tensors inside, which travel beside the bytes of encode() and not in them; none by default.
+  virtual std::vector<Tensor> encode_tensors(const Variant& value) const;
+  // From the bytes and the tensors beside them. Throws DATA_LOSS like decode(), which is what it does by default.
+  virtual Variant decode_tensors(std::string_view bytes, std::vector<Tensor> tensors) const;
 };
 
 CAUDAL_API void register_variant(std::unique_ptr<VariantOps> ops);

@@ -1,5 +1,6 @@
 #include "caudal/ops/op_util.h"
 
+#include <cctype>
 #include <numeric>
 
 #include "caudal/base/error.h"
@@ -22,9 +23,24 @@ int normalized_axis(std::int64_t axis, int rank, std::string_view what) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+PartialShape merge_shapes(const PartialShape& a, const PartialShape& b) {
+  if (a.has_rank() && b.has_rank() && a.rank() != b.rank()) {
+    throw invalid_argument("Incompatible ranks during merge: ", a.rank(), " vs. ", b.rank());
+  }
+  const auto merged = a.merge(b);
+  if (!merged) throw invalid_argument("Incompatible shapes during merge: ", a, " vs. ", b);
+  return *merged;
+}
+
 std::int64_t scalar_int(const Tensor& value, std::string_view what) {
   if (value.num_elements() != 1) throw invalid_argument(what, " must be a scalar, not ", value.describe());
   return value.to_int64s()[0];
+}
+
+std::string kernel_type_name(DType dtype) {
+  std::string name = dtype_enum_name(dtype).substr(3);  // without "DT_"
+  for (char& letter : name) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return name;
 }
 
 std::vector<Output> outputs_of(Node& node) {

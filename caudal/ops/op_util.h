@@ -3,6 +3,7 @@
 // Thread safety: as building a graph; functions of values are pure.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,8 +19,14 @@ Shape shape_from(const Tensor& sizes, std::string_view what);
 // An axis counted from the front: axis + rank if it is negative. Throws INVALID_ARGUMENT unless -rank <= axis < rank.
 int normalized_axis(std::int64_t axis, int rank, std::string_view what = "axis");
 
+// What two shapes together say. Throws INVALID_ARGUMENT, in the words of TensorFlow's kernels, if they contradict.
+PartialShape merge_shapes(const PartialShape& a, const PartialShape& b);
+
 // The value of a scalar integer tensor (one element of any rank). Throws INVALID_ARGUMENT, naming it `what`.
 std::int64_t scalar_int(const Tensor& value, std::string_view what);
+
+// "float", "half", "int32": as TensorFlow's kernels spell types in messages that programs match on.
+std::string kernel_type_name(DType dtype);
 
 // All outputs of a node, in order.
 std::vector<Output> outputs_of(Node& node);

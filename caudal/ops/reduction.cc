@@ -7,6 +7,7 @@
 #include "caudal/core/kernel.h"
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
+#include "caudal/core/variant_registry.h"
 #include "caudal/graph/scope.h"
 #include "caudal/kernels/convert.h"
 #include "caudal/kernels/dispatch.h"
@@ -165,7 +166,29 @@ class AddNKernel final : public Kernel {
   kernels::BinaryLoop loop_;
 };
 
+Variant sum(const Variant& a, const Variant& b) {
+  if (a.empty() || b.empty()) return a.empty() ? b : a;
+  if (a.get()->type_name() != b.get()->type_name()) {
+    throw invalid_argument("variants of types ", a.get()->type_name(), " and ", b.get()->type_name(), " do not add");
+  }
+  return variant_ops(a.get()->type_name()).add(a, b);
+}
+
+void run_variant_add_n(RunContext& c) {
+  const Tensor& first = c.input(0);
+  Tensor& y = c.allocate_output(0, first.shape());
+  std::ranges::copy(first.flat<Variant>(), y.data<Variant>());
+  for (int i = 1; i < c.num_inputs(); ++i) {
+    const Tensor& term = c.input(i);
+    if (term.shape() != first.shape()) {
+      throw invalid_argument("shapes differ: inputs[0] ", first.shape(), ", inputs[", i, "] ", term.shape());
+    }
+    std::ranges::transform(y.flat<Variant>(), term.flat<Variant>(), y.data<Variant>(), sum);
+  }
+}
+
 std::unique_ptr<Kernel> prepare_add_n(PrepareContext& c) {
+  if (c.input_type(0) == DType::kVariant) return kernel_of<run_variant_add_n>(c);
   const auto loop = kernels::find_binary(kernels::BinaryOp::kAdd, c.input_type(0));
   if (!loop) throw unimplemented("no kernel for ", c.input_type(0), " on CPU");
   for (int i = 0; i < c.num_inputs(); ++i) c.allow_in_place(i, 0);

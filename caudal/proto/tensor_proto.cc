@@ -135,7 +135,10 @@ void read_typed_fields(const pb::TensorProto& proto, Tensor& tensor) {
       return fill<ResourceHandle>(proto.resource_handle_val(), tensor, handle_from);
     case DType::kVariant:
       return fill<Variant>(proto.variant_val(), tensor, [](const pb::VariantTensorDataProto& value) {
-        return value.type_name().empty() ? Variant() : variant_ops(value.type_name()).decode(value.metadata());
+        if (value.type_name().empty()) return Variant();
+        std::vector<Tensor> tensors;
+        for (const pb::TensorProto& inner : value.tensors()) tensors.push_back(from_proto(inner));
+        return variant_ops(value.type_name()).decode_tensors(value.metadata(), std::move(tensors));
       });
     case DType::kInvalid:
       break;
@@ -218,8 +221,10 @@ pb::TensorProto to_proto(const Tensor& tensor) {
       for (const auto& value : tensor.flat<Variant>()) {
         auto* out = proto.add_variant_val();
         if (value.empty()) continue;
-        out->set_type_name(std::string(value.get()->type_name()));
-        out->set_metadata(variant_ops(value.get()->type_name()).encode(value));
+        const VariantOps& ops = variant_ops(value.get()->type_name());
+        out->set_type_name(std::string(ops.type_name()));
+        out->set_metadata(ops.encode(value));
+        for (const Tensor& inner : ops.encode_tensors(value)) *out->add_tensors() = to_proto(inner);
       }
       break;
     default:
