@@ -13,4 +13,7 @@ namespace caudal::inline v0::internal {
 // REQUIRES: 0 <= batch_dims <= axis < params.rank(), batch_dims <= rank of input 1.
 void gather_along(RunContext& c, const Tensor& params, int axis, int batch_dims);
 
+// Output 0 = the places of `params` that input 1 names, as GatherNd. Throws INVALID_ARGUMENT for one outside.
+void gather_nd_of(RunContext& c, const Tensor& params);
+
 }  // namespace caudal::inline v0::internal

@@ -10,6 +10,7 @@
 #include "caudal/graph/scope.h"
 #include "caudal/kernels/dispatch.h"
 #include "caudal/ops/gather_kernel.h"
+#include "caudal/ops/nd_index.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/strided_copy.h"
 
@@ -183,49 +184,8 @@ void run_gather(RunContext& c) {
   gather_slices(c, c.input(0), 0, 0);
 }
 
-// Offsets, in slices, that indices [..., depth] name in a tensor of shape `shape`; -1 for an index outside it.
-Dims slice_offsets(const Tensor& indices, const Shape& shape) {
-  const std::int64_t depth = indices.shape()[-1];
-  const auto values = indices.to_int64s();
-  Dims offsets(static_cast<std::size_t>(product(indices.shape().dims().first(indices.rank() - 1))), 0);
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    for (std::int64_t d = 0; d < depth; ++d) {
-      const std::int64_t value = values[i * depth + d], size = shape[static_cast<int>(d)];
-      if (value < 0 || value >= size) {
-        offsets[i] = -1;
-        break;
-      }
-      offsets[i] = offsets[i] * size + value;
-    }
-  }
-  return offsets;
-}
-
-// Throws for an offset of -1 unless the node ignores such.
-void check_offsets(const RunContext& c, const Dims& offsets, const Tensor& indices, const Shape& shape) {
-  if (c.node().attr<std::string>("bad_indices_policy") == "IGNORE") return;
-  const auto bad = std::ranges::find(offsets, -1);
-  if (bad == offsets.end()) return;
-  const auto row = bad - offsets.begin();
-  const auto depth = indices.shape()[-1];
-  const auto values = indices.to_int64s();
-  std::string text;
-  for (std::int64_t d = 0; d < depth; ++d) text += (d > 0 ? ", " : "") + std::to_string(values[row * depth + d]);
-  throw invalid_argument("indices[", row, "] = [", text, "] is outside shape ", shape);
-}
-
-int checked_depth(const Tensor& indices, const Shape& shape, const char* what) {
-  if (indices.rank() < 1) throw invalid_argument("indices must have at least one dimension");
-  const std::int64_t depth = indices.shape()[-1];
-  if (depth > shape.rank()) {
-    throw invalid_argument("indices ", indices.describe(), " have ", depth, " entries each; ", what, ' ', shape,
-                           " has fewer dimensions");
-  }
-  return static_cast<int>(depth);
-}
-
-void run_gather_nd(RunContext& c) {
-  const Tensor &params = c.input(0), &indices = c.input(1);
+void gather_places(RunContext& c, const Tensor& params) {
+  const Tensor& indices = c.input(1);
   const int depth = checked_depth(indices, params.shape(), "params");
   const auto places = indices.shape().dims(), sizes = params.shape().dims();
   Dims dims(places.begin(), places.end() - 1);
@@ -233,7 +193,7 @@ void run_gather_nd(RunContext& c) {
   Tensor& y = c.allocate_output(0, Shape(dims));
   if (y.num_elements() == 0 && product(places.first(places.size() - 1)) == 0) return;
   const Dims offsets = slice_offsets(indices, params.shape());
-  check_offsets(c, offsets, indices, params.shape());
+  check_offsets(c.node(), offsets, indices, params.shape(), "param shape");
   const std::int64_t inner = product(sizes.subspan(depth));
   const auto bytes = inner * static_cast<std::int64_t>(dtype_size(params.dtype()));
   const Tensor zero = Tensor::zeros(params.dtype(), Shape{});
@@ -250,6 +210,8 @@ void run_gather_nd(RunContext& c) {
                           }
                         });
 }
+
+void run_gather_nd(RunContext& c) { gather_places(c, c.input(0)); }
 
 // to[i] += from[i]; flags are joined by "or", strings one after another.
 template <class T>
@@ -273,17 +235,13 @@ void run_scatter_nd(RunContext& c) {
   const Tensor &indices = c.input(0), &updates = c.input(1);
   const Shape shape = shape_from(c.input(2), "shape");
   const int depth = checked_depth(indices, shape, "shape");
-  const auto places = indices.shape().dims(), sizes = shape.dims();
-  Dims wanted(places.begin(), places.end() - 1);
-  wanted.insert(wanted.end(), sizes.begin() + depth, sizes.end());
-  if (updates.shape() != Shape(wanted)) {
-    throw invalid_argument("updates must have shape ", Shape(wanted), ", not ", updates.shape());
-  }
+  check_updates(indices, updates.shape(), shape);
+  const auto sizes = shape.dims();
   Tensor& y = c.allocate_output(0, shape);
   const Tensor zero = Tensor::zeros(y.dtype(), Shape{});
   fill_elements(c.pool(), y.dtype(), zero.raw(), y.raw(), y.num_elements());
   const Dims offsets = slice_offsets(indices, shape);
-  check_offsets(c, offsets, indices, shape);
+  check_offsets(c.node(), offsets, indices, shape, "shape");
   const std::int64_t inner = product(sizes.subspan(depth));
   kernels::dispatch(ScatterTypes{}, y.dtype(), "ScatterNd", [&]<class T>() {
     for (std::size_t i = 0; i < offsets.size(); ++i) {
@@ -465,6 +423,8 @@ void gather_nd_gradient(GradientContext& c) {
 void scatter_nd_gradient(GradientContext& c) { c.set_input_grad(1, gather_nd(c.grad(0), c.input(0))); }
 
 }  // namespace
+
+void internal::gather_nd_of(RunContext& c, const Tensor& params) { gather_places(c, params); }
 
 void internal::gather_along(RunContext& c, const Tensor& params, int axis, int batch_dims) {
   gather_slices(c, params, axis, batch_dims);

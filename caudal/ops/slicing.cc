@@ -10,6 +10,7 @@
 #include "caudal/graph/scope.h"
 #include "caudal/ops/elementwise.h"
 #include "caudal/ops/op_util.h"
+#include "caudal/ops/slice_kernel.h"
 #include "caudal/ops/slice_spec.h"
 #include "caudal/ops/strided_copy.h"
 
@@ -159,6 +160,14 @@ Tensor repeated(RunContext& c, const Tensor& value, const Shape& shape) {
   return result;
 }
 
+}  // namespace
+
+void internal::assign_slice_of(RunContext& c, const Tensor& value, Tensor& target, const ResolvedSlice& slice) {
+  assign_slice(c, repeated(c, value, *slice.shape.to_shape()), target, slice);
+}
+
+namespace {
+
 void run_strided_slice_grad(RunContext& c) {
   const Shape shape = shape_from(c.input(0), "shape");
   const ResolvedSlice slice =
@@ -174,7 +183,7 @@ void run_tensor_strided_slice_update(RunContext& c) {
       resolve_slice(x.shape(), c.input(1), c.input(2), c.input(3), SliceMasks::from(c.node().attrs));
   Tensor& y = c.allocate_output(0, x.shape());
   if (y.raw() != x.raw()) copy_elements(c.pool(), x.dtype(), x.raw(), y.raw(), x.num_elements());
-  assign_slice(c, repeated(c, c.input(4), *slice.shape.to_shape()), y, slice);
+  internal::assign_slice_of(c, c.input(4), y, slice);
 }
 
 std::unique_ptr<Kernel> prepare_tensor_strided_slice_update(PrepareContext& c) {

@@ -33,12 +33,6 @@ PartialShape with_front(std::int64_t size, const PartialShape& rest) {
   return PartialShape(std::move(dims));
 }
 
-void merge_shapes(const PartialShape& element, const PartialShape& value) {
-  if (!element.merge(value)) {
-    throw invalid_argument("the elements have shape ", element, ", the value ", value);
-  }
-}
-
 void check_scalar(ShapeContext& c, int i) {
   if (i < c.num_inputs()) c.with_rank(i, 0);
 }

@@ -173,7 +173,7 @@ TEST_F(TensorListOps, ListsCrossTheWire) {
   ASSERT_EQ(proto.variant_val_size(), 1);
   EXPECT_EQ(proto.variant_val(0).type_name(), "tensorflow::TensorList");
   EXPECT_EQ(proto.variant_val(0).tensors_size(), 1);
-  // As TensorFlow 2.21 writes it: two elements not set, 0 and 2, type 1, limit -1, shape [2,?].
+  // TensorFlow's encoding: two elements not set, 0 and 2, type 1, limit -1, shape [2,?].
   EXPECT_EQ(proto.variant_val(0).metadata(),
             std::string("\x02\x00\x02\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
                         "\x12\x02\x08\x02\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",

@@ -1,9 +1,11 @@
 #include "caudal/ops/variable_scope.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "caudal/base/error.h"
 #include "caudal/base/strings.h"
+#include "caudal/ops/partitioned_variable.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -11,6 +13,7 @@ namespace {
 // What a graph remembers for get_variable and for unique scope names.
 struct VariableStore {
   std::map<std::string, Variable> variables;
+  std::map<std::string, PartitionedVariable> partitioned;
   std::map<std::string, int> scope_counts;
 };
 
@@ -136,6 +139,7 @@ VariableScope::VariableScope(const VariableScopeInfo& scope, const VariableScope
 void VariableScope::enter(VariableScopeInfo info, const std::string& name_scope, const VariableScopeOptions& options) {
   if (options.initializer) info.initializer = options.initializer;
   if (options.regularizer) info.regularizer = options.regularizer;
+  if (options.partitioner) info.partitioner = options.partitioner;
   if (options.reuse.mode != ReuseMode::kNo) info.reuse = options.reuse.mode;
   if (options.dtype != DType::kInvalid) info.dtype = options.dtype;
   if (options.use_resource) info.use_resource = *options.use_resource;
@@ -164,9 +168,13 @@ Variable get_variable(std::string_view name, const GetVariableOptions& options) 
   const LocationScope where(options.where);
   const VariableScopeInfo scope = get_variable_scope();
   const std::string full = within(scope.name, name);
-  auto& variables = store_of(default_graph()).variables;
+  VariableStore& store = store_of(default_graph());
+  auto& variables = store.variables;
   const auto found = variables.find(full);
   try {
+    if (store.partitioned.contains(full)) {
+      throw invalid_argument("variable '", full, "' exists in parts; get it with get_partitioned_variable()");
+    }
     if (found != variables.end()) {
       if (scope.reuse == ReuseMode::kNo) throw exists_already(full, found->second);
       return shared(full, found->second, options);
@@ -182,6 +190,147 @@ Variable get_variable(std::string_view name, const GetVariableOptions& options) 
     variables.emplace(full, variable);
     add_penalty(full, variable, options.regularizer ? options.regularizer : scope.regularizer);
     return variable;
+  } catch (const Error& error) {
+    throw error.made_at(current_location(options.where));
+  }
+}
+
+// ---- Variables in parts
+
+namespace {
+
+Shape partitioned_shape(const std::string& name, const GetVariableOptions& options) {
+  PartialShape shape = options.shape;
+  if (options.initializer.value()) {
+    const Operand& value = *options.initializer.value();
+    const PartialShape given = value.is_output() ? value.to_output().shape() : PartialShape(value.value()->shape());
+    const auto merged = shape.merge(given);
+    if (!merged) throw invalid_argument("variable '", name, "' of shape ", shape, " is initialised with ", given);
+    shape = *merged;
+  }
+  const auto known = shape.to_shape();
+  if (!known) {
+    throw invalid_argument("Shape of a new partitioned variable must be fully defined, but instead was ", shape, ".");
+  }
+  if (known->rank() < 1) {
+    throw invalid_argument("A partitioned Variable must have rank at least 1, shape: ", *known);
+  }
+  return *known;
+}
+
+std::vector<std::int64_t> checked_partitions(const Partitioner& partitioner, const Shape& shape, DType dtype) {
+  if (partitioner == nullptr) {
+    throw invalid_argument("neither the call nor the variable scope has a partitioner")
+        .hint("For a whole variable use get_variable().");
+  }
+  std::vector<std::int64_t> partitions = partitioner(shape, dtype);
+  const auto text = [&] { return PartialShape(partitions).to_string(); };
+  if (static_cast<int>(partitions.size()) != shape.rank()) {
+    throw invalid_argument("Partitioner returned a partition list that does not match the Variable's rank: ",
+                           partitions.size(), " vs. ", shape);
+  }
+  if (std::ranges::any_of(partitions, [](std::int64_t n) { return n < 1; })) {
+    throw invalid_argument("Partitioner returned zero partitions for some axes of ", shape);
+  }
+  if (std::ranges::count_if(partitions, [](std::int64_t n) { return n > 1; }) > 1) {
+    throw invalid_argument("Can only slice a variable along one dimension: shape: ", shape, ", partitioning: ", text());
+  }
+  return partitions;
+}
+
+// Consecutive pieces, the first ones longer by one where the size does not divide.
+std::vector<VariableSlice> slices_of(const std::string& name, const Shape& shape,
+                                     const std::vector<std::int64_t>& partitions) {
+  const auto cut = std::ranges::max_element(partitions);
+  const auto axis = cut - partitions.begin();
+  const std::int64_t count = *cut, size = shape[static_cast<int>(axis)];
+  std::vector<VariableSlice> slices;
+  std::vector<std::int64_t> offset(shape.rank(), 0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::vector<std::int64_t> part = shape.to_vector();
+    part[axis] = size / count + (i < size % count ? 1 : 0);
+    slices.push_back({name, shape.to_vector(), offset, part});
+    offset[axis] += part[axis];
+  }
+  return slices;
+}
+
+Variable make_part(const VariableSlice& slice, int index, GetVariableOptions options, const VariableScopeInfo& scope) {
+  const std::string name = internal::concat(slice.full_name, "/part_", index);
+  if (options.initializer.value()) {
+    const NameScope initializer(name + "/PartitionedInitializer/");
+    const DType wanted = options.dtype == DType::kInvalid ? scope.dtype : options.dtype;
+    const Output whole = options.initializer.value()->to_output(wanted);
+    options.initializer = OpBuilder("Slice", {}).input(whole).input(slice.offset).input(slice.shape).build();
+    options.shape = PartialShape::unknown();
+  } else {
+    options.shape = PartialShape(slice.shape);
+  }
+  const bool trainable = std::exchange(options.trainable, false);
+  const auto collections = std::exchange(options.collections, {});
+  Variable::Parts parts = make(name, options, scope).parts();
+  parts.trainable = trainable;
+  parts.slice = std::make_shared<const VariableSlice>(slice);
+  const Variable variable(parts);
+  for (const std::string& key : collections) add_to_collection(key, variable);
+  if (trainable) add_to_collection(graph_keys::kTrainableVariables, variable);
+  add_penalty(name, variable, options.regularizer ? options.regularizer : scope.regularizer);
+  return variable;
+}
+
+const PartitionedVariable& shared(const PartitionedVariable& variable, const GetVariableOptions& options,
+                                  const std::vector<std::int64_t>* partitions) {
+  const auto differs = [&](std::string_view what, const auto& wanted, const auto& found) {
+    throw invalid_argument("Trying to reuse partitioned variable ", variable.name(), ", but specified ", what, " ",
+                           wanted, " and found ", what, " ", found, ".");
+  };
+  if (!options.shape.compatible(variable.shape())) differs("shape", options.shape, variable.shape());
+  if (options.dtype != DType::kInvalid && options.dtype != variable.dtype()) {
+    differs("dtype", options.dtype, variable.dtype());
+  }
+  if (partitions != nullptr && *partitions != variable.partitions()) {
+    differs("partitions", PartialShape(*partitions), PartialShape(variable.partitions()));
+  }
+  return variable;
+}
+
+}  // namespace
+
+PartitionedVariable get_partitioned_variable(std::string_view name, const GetVariableOptions& options,
+                                             const Partitioner& partitioner) {
+  const LocationScope where(options.where);
+  const VariableScopeInfo scope = get_variable_scope();
+  const std::string full = within(scope.name, name);
+  VariableStore& store = store_of(default_graph());
+  try {
+    if (store.variables.contains(full)) {
+      throw invalid_argument("A partitioner was provided, but an unpartitioned version of the variable was found: ",
+                             full, ".  Perhaps a variable of the same name was already created without partitioning?");
+    }
+    const Partitioner& cut = partitioner ? partitioner : scope.partitioner;
+    const DType dtype = options.dtype == DType::kInvalid ? scope.dtype : options.dtype;
+    const auto found = store.partitioned.find(full);
+    if (found != store.partitioned.end()) {
+      if (scope.reuse == ReuseMode::kNo) throw exists_already(full, found->second[0]);
+      if (cut == nullptr) return shared(found->second, options, nullptr);
+      const auto partitions = checked_partitions(cut, found->second.shape(), dtype);
+      return shared(found->second, options, &partitions);
+    }
+    if (scope.reuse == ReuseMode::kYes) {
+      throw not_found("PartitionedVariable ", full,
+                      " does not exist, or was not created with "
+                      "get_partitioned_variable()")
+          .hint("To make it here, say {.reuse = AUTO_REUSE} in its variable scope.");
+    }
+    const Shape shape = partitioned_shape(full, options);
+    auto partitions = checked_partitions(cut, shape, dtype);
+    std::vector<Variable> parts;
+    for (const VariableSlice& slice : slices_of(full, shape, partitions)) {
+      parts.push_back(make_part(slice, static_cast<int>(parts.size()), options, scope));
+      store.variables.emplace(parts.back().op_name(), parts.back());
+    }
+    return store.partitioned.emplace(full, PartitionedVariable(full, shape, std::move(partitions), std::move(parts)))
+        .first->second;
   } catch (const Error& error) {
     throw error.made_at(current_location(options.where));
   }

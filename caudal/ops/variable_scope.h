@@ -14,6 +14,7 @@
 // Thread safety: as building a graph; the scopes of a thread are its own.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,10 +42,14 @@ struct Reuse {
 // The penalty of a variable, a scalar; a default-made Output for none.
 using Regularizer = std::function<Output(const Output& variable)>;
 
+// How many pieces to cut a variable of this shape and type into, for each axis; 1 for all but one of them.
+using Partitioner = std::function<std::vector<std::int64_t>(const Shape& shape, DType dtype)>;
+
 struct VariableScopeOptions {
   std::string default_name;          // made unique, and used if the scope's name is empty
   Initializer initializer;           // for variables that bring none; default: of the outer scope
   Regularizer regularizer;           // likewise
+  Partitioner partitioner;           // for get_partitioned_variable(); default: of the outer scope
   Reuse reuse = false;               // false: as the outer scope
   DType dtype = DType::kInvalid;     // default: of the outer scope, float32 at the top
   std::optional<bool> use_resource;  // default: of the outer scope, false at the top
@@ -56,6 +61,7 @@ struct VariableScopeInfo {
   std::string original_name_scope;  // "a_1/b/"
   Initializer initializer;
   Regularizer regularizer;
+  Partitioner partitioner;
   ReuseMode reuse = ReuseMode::kNo;
   DType dtype = DType::kFloat;
   bool use_resource = false;
@@ -101,7 +107,7 @@ struct GetVariableOptions {
 };
 // The variable `name` of the current variable scope. Throws ALREADY_EXISTS if it exists and the scope does not reuse;
 // NOT_FOUND if it does not exist and the scope only reuses; INVALID_ARGUMENT if it exists with another shape or type,
-// or if the shape is not known.
+// or if the shape is not known. Makes whole variables, whatever the scope's partitioner.
 CAUDAL_API Variable get_variable(std::string_view name, const GetVariableOptions& options = {});
 
 }  // namespace caudal::inline v0
