@@ -57,6 +57,7 @@
 #include "caudal/ops/summary_ops.h"
 #include "caudal/ops/tensor_array.h"
 #include "caudal/ops/tensor_list_ops.h"
+#include "caudal/ops/tensor_map_ops.h"
 #include "caudal/ops/top_k.h"
 #include "caudal/ops/transpose_ops.h"
 #include "caudal/ops/variable.h"

@@ -536,8 +536,8 @@ TableInitializer KeyValueTensorInitializer(const Operand& keys, const Operand& v
 TableInitializer TextFileInitializer(const std::string& filename, DType key_dtype, std::int64_t key_index,
                                      DType value_dtype, std::int64_t value_index, const TextFileOptions& options) {
   if (filename.empty()) throw invalid_argument("filename cannot be empty.");
-  std::string name =
-      internal::concat("hash_table_", filename, "_", options.vocab_size, "_", key_index, "_", value_index);
+  const std::string size = options.vocab_size == -1 ? "" : internal::concat(options.vocab_size, "_");
+  std::string name = internal::concat("hash_table_", filename, "_", size, key_index, "_", value_index);
   return {key_dtype, value_dtype, std::move(name), [=](const Output& table) {
             OpBuilder builder("InitializeTableFromTextFileV2", {});
             builder.input(table).input(filename).attr("key_index", key_index).attr("value_index", value_index);

@@ -212,7 +212,7 @@ TEST_F(LookupOps, TextFilesFillTables) {
   EXPECT_TRUE(identical(session.run(two.lookup(words)), longs({0, -1, -1})));
   const auto fails = [&](const lookup::TableInitializer& initializer, const Operand& none, const std::string& text,
                          Code code = Code::kInvalidArgument) {
-    const StaticHashTable table(initializer, none);
+    const StaticHashTable table(initializer, none, {.shared_name = text});
     expect_error([&] { session.run(table.initializer()); }, text, code);
   };
   fails(TextFileInitializer(path, string, 0, int64, 2), std::int64_t{-1}, "Invalid number of columns in");

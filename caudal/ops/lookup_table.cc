@@ -98,7 +98,7 @@ class Rows {
   }
   std::string text(std::int64_t row) const {
     if (dtype_ == DType::kString) return rows_.data<std::string>()[row];
-    return rows_.rows(row, row + 1).reshape(Shape{elements_}).to_string();
+    return rows_.rows(row, row + 1).reshape(elements_ == 1 ? Shape{} : Shape{elements_}).to_string();
   }
 
  private:

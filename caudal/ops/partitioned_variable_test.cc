@@ -117,21 +117,21 @@ TEST_F(PartitionedVariableTest, CheckpointsKeepTheWhole) {
     get_partitioned_variable("w", {.initializer = value}, fixed_size_partitioner(3));
     Session session;
     session.run(global_variables_initializer());
-    path = Saver().save(session, dir.file("model"));
+    path = train::Saver().save(session, dir.file("model"));
   }
   for (const std::int64_t parts : {1, 2}) {
     Graph graph;
     const GraphScope scope(graph);
     const auto w = get_partitioned_variable("w", {.shape = {5, 2}}, fixed_size_partitioner(parts));
     Session session;
-    Saver().restore(session, path);
+    train::Saver().restore(session, path);
     EXPECT_TRUE(identical(session.run(w.as_tensor()), value)) << parts;
   }
   Graph graph;
   const GraphScope scope(graph);
   const Variable whole = get_variable("w", {.shape = {5, 2}});
   Session session;
-  Saver().restore(session, path);
+  train::Saver().restore(session, path);
   EXPECT_TRUE(identical(session.run(whole), value));
 }
 

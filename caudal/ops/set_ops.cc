@@ -33,6 +33,14 @@ void unique_v2_shape(ShapeContext& c) {
   c.with_rank(1, 1);
   c.set_output(0, x.has_rank() ? PartialShape::unknown_of_rank(x.rank()) : PartialShape::unknown());
   for (int i = 1; i < c.num_outputs(); ++i) c.set_output(i, PartialShape{-1});
+  const Tensor* axis = c.constant_input(1);
+  if (axis == nullptr || !x.has_rank()) return;
+  if (axis->num_elements() == 0) {
+    c.with_rank(0, 1);
+    c.set_output(1, x);
+  } else if (axis->num_elements() == 1) {
+    c.set_output(1, PartialShape{x[normalized_axis(axis->to_int64s()[0], x.rank())]});
+  }
 }
 
 // ---- Kernels

@@ -9,6 +9,7 @@ namespace {
 using harness::ints;
 using harness::kUsualTypes;
 using harness::longs;
+using harness::Samples;
 
 CAUDAL_OP_SAMPLES(ListDiff) {
   samples.add({.inputs = {ints({1, 2, 3, 4, 5, 6, 2}), ints({1, 3, 5})},

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "caudal/base/env.h"
 #include "caudal/core/device.h"
@@ -95,9 +96,41 @@ void run_delete_session_tensor(RunContext& c) { session_tensors(c)->remove(handl
 
 // ---- Variables of a step
 
-// A loop has one for each of its turns.
-std::string temporary_name(const RunContext& c, const std::string& var_name) {
-  return internal::concat("_temporary_variables", c.step().frame_id, ":", c.step().iteration, ":", var_name);
+// The temporary variables of a step. A loop has one for each of its turns, all of one node.
+class TemporaryVariables final : public Resource {
+ public:
+  std::string describe() const override { return "temporary variables of the step"; }
+
+  void add(const std::string& name, const std::string& node, std::shared_ptr<VariableStorage> variable) {
+    std::lock_guard lock(mutex_);
+    Entry& entry = entries_[name];
+    if (!entry.variables.empty() && entry.node != node) {
+      throw already_exists("this step has a temporary variable '", name, "' already, made by '", entry.node, "'");
+    }
+    entry.node = node;
+    entry.variables.push_back(std::move(variable));
+  }
+  void remove(const std::string& name, const VariableStorage* variable) {
+    std::lock_guard lock(mutex_);
+    const auto entry = entries_.find(name);
+    const auto is_it = [&](const auto& other) { return other.get() == variable; };
+    if (entry == entries_.end() || std::erase_if(entry->second.variables, is_it) == 0) {
+      throw not_found("this step has no temporary variable '", name, "'");
+    }
+  }
+
+ private:
+  struct Entry {
+    std::string node;
+    std::vector<std::shared_ptr<VariableStorage>> variables;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Entry> entries_;
+};
+
+TemporaryVariables& temporary_variables(const RunContext& c) {
+  return *c.step().step_resources->get_or_create<TemporaryVariables>(
+      "", "temporary variables", [] { return std::make_shared<TemporaryVariables>(); });
 }
 
 void run_temporary_variable(RunContext& c) {
@@ -105,21 +138,19 @@ void run_temporary_variable(RunContext& c) {
   const auto shape = node.attr<PartialShape>("shape").to_shape();
   if (!shape) throw invalid_argument("shape ", node.attr<PartialShape>("shape"), " must be fully known");
   const auto& var_name = node.attr<std::string>("var_name");
-  const std::string name = temporary_name(c, var_name.empty() ? node.name : var_name);
+  const std::string& name = var_name.empty() ? node.name : var_name;
   auto variable = std::make_shared<VariableStorage>(name, node.attr<DType>("dtype"), *shape);
   variable->assign(Tensor::zeros(variable->dtype(), *shape));
-  const auto there = c.step().step_resources->get_or_create<VariableStorage>("", name, [&] { return variable; });
-  if (there != variable) throw already_exists("this step has a temporary variable '", var_name, "' already");
+  temporary_variables(c).add(name, node.name, variable);
   c.set_output_ref(0, std::move(variable));
 }
 
 void run_destroy_temporary_variable(RunContext& c) {
-  const auto& var_name = c.node().attr<std::string>("var_name");
-  if (var_name.empty()) throw invalid_argument("Missing var_name attribute");
-  Tensor last = c.variable(0).read();
-  if (!c.step().step_resources->remove<VariableStorage>("", temporary_name(c, var_name))) {
-    throw not_found("this step has no temporary variable '", var_name, "'");
-  }
+  const auto& name = c.node().attr<std::string>("var_name");
+  if (name.empty()) throw invalid_argument("Missing var_name attribute");
+  const auto variable = c.variable_ptr(0);
+  Tensor last = variable->read();
+  temporary_variables(c).remove(name, variable.get());
   c.set_output(0, std::move(last));
 }
 

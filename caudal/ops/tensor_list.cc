@@ -13,34 +13,9 @@
 namespace caudal::inline v0 {
 namespace {
 
-Tensor sum(const Tensor& a, const Tensor& b);
-
 Variant sum(const Variant& a, const Variant& b) {
   if (a.empty() || b.empty()) return a.empty() ? b : a;
   return variant_ops(a.get()->type_name()).add(a, b);
-}
-
-Tensor sum(const Tensor& a, const Tensor& b) {
-  if (!a.valid() || !b.valid()) return a.valid() ? a : b;
-  if (a.shape() != b.shape()) {
-    throw invalid_argument("Trying to add two tensors with incompatible element shapes. One is ", a.shape(),
-                           " and the other is ", b.shape());
-  }
-  Tensor total(a.dtype(), a.shape());
-  if (a.dtype() == DType::kVariant) {
-    for (std::int64_t i = 0; i < a.num_elements(); ++i) {
-      total.data<Variant>()[i] = sum(a.data<Variant>()[i], b.data<Variant>()[i]);
-    }
-    return total;
-  }
-  const auto loop = kernels::find_binary(kernels::BinaryOp::kAdd, a.dtype());
-  if (!loop || a.dtype() == DType::kString) {
-    throw invalid_argument("Trying to add unsupported dtype ", kernel_type_name(a.dtype()));
-  }
-  const auto dims = a.shape().dims();
-  const bool ok = kernels::broadcast_binary(default_pool(), loop, a.raw(), dims, b.raw(), dims, total.raw(), dims);
-  if (!ok) throw internal_error("adding two lists failed");
-  return total;
 }
 
 Tensor zeros_like(const Tensor& x) {
@@ -126,7 +101,8 @@ class TensorListOps final : public VariantOps {
     auto total = std::make_shared<TensorList>();
     total->dtype = a.dtype;
     total->element_shape = *shape;
-    for (std::size_t i = 0; i < a.tensors.size(); ++i) total->tensors.push_back(sum(a.tensors[i], b.tensors[i]));
+    for (std::size_t i = 0; i < a.tensors.size(); ++i)
+      total->tensors.push_back(sum_of_tensors(a.tensors[i], b.tensors[i]));
     return Variant(std::move(total));
   }
 
@@ -203,6 +179,29 @@ class TensorListOps final : public VariantOps {
 [[maybe_unused]] const bool registered = (register_variant(std::make_unique<TensorListOps>()), true);
 
 }  // namespace
+
+Tensor sum_of_tensors(const Tensor& a, const Tensor& b) {
+  if (!a.valid() || !b.valid()) return a.valid() ? a : b;
+  if (a.shape() != b.shape()) {
+    throw invalid_argument("Trying to add two tensors with incompatible element shapes. One is ", a.shape(),
+                           " and the other is ", b.shape());
+  }
+  Tensor total(a.dtype(), a.shape());
+  if (a.dtype() == DType::kVariant) {
+    for (std::int64_t i = 0; i < a.num_elements(); ++i) {
+      total.data<Variant>()[i] = sum(a.data<Variant>()[i], b.data<Variant>()[i]);
+    }
+    return total;
+  }
+  const auto loop = kernels::find_binary(kernels::BinaryOp::kAdd, a.dtype());
+  if (!loop || a.dtype() == DType::kString) {
+    throw invalid_argument("Trying to add unsupported dtype ", kernel_type_name(a.dtype()));
+  }
+  const auto dims = a.shape().dims();
+  const bool ok = kernels::broadcast_binary(default_pool(), loop, a.raw(), dims, b.raw(), dims, total.raw(), dims);
+  if (!ok) throw internal_error("adding two lists failed");
+  return total;
+}
 
 PartialShape partial_shape_from(const Tensor& sizes) {
   if (sizes.rank() == 0) {

@@ -34,6 +34,10 @@ class CAUDAL_API TensorList final : public VariantValue, public std::enable_shar
   std::vector<Tensor> tensors;         // an invalid one was never set: zeros, once its shape is known
 };
 
+// a + b of one type and shape, of numbers or variants; of an invalid one and another the other. Throws
+// INVALID_ARGUMENT.
+Tensor sum_of_tensors(const Tensor& a, const Tensor& b);
+
 // A shape that comes as a tensor: -1 for one of unknown rank, else a vector with -1 for sizes that are not known.
 // Throws INVALID_ARGUMENT.
 PartialShape partial_shape_from(const Tensor& sizes);

@@ -12,6 +12,7 @@
 #include "caudal/core/step_context.h"
 #include "caudal/core/variable_storage.h"
 #include "caudal/kernels/elementwise.h"
+#include "caudal/ops/lookup_table.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -209,9 +210,10 @@ void run_var_is_initialized(RunContext& c) {
 void run_destroy(RunContext& c) {
   const auto& handle = c.input(0).item<ResourceHandle>();
   if (handle.owned != nullptr) return;  // goes with its last handle
-  if (!c.step().resources->remove<VariableStorage>(handle.container, handle.name) &&
-      !c.node().attr<bool>("ignore_lookup_error")) {
-    throw not_found("no variable '", handle.name, "' in container '",
+  ResourceManager& resources = *c.step().resources;
+  if (!resources.remove<VariableStorage>(handle.container, handle.name) &&
+      !resources.remove<LookupTable>(handle.container, handle.name) && !c.node().attr<bool>("ignore_lookup_error")) {
+    throw not_found("no resource '", handle.name, "' in container '",
                     handle.container.empty() ? "localhost" : handle.container, "'");
   }
 }
