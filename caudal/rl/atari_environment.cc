@@ -38,7 +38,14 @@ Space observation_space_of(const ArcadeGame& game, AtariEnvironment::Observation
 }
 
 void paint_rgb(const std::uint8_t* screen, const Palette& palette, std::byte* out) {
-  for (int i = 0; i < kScreenPixels; ++i) std::memcpy(out + 3 * i, palette.rgb[screen[i]].data(), 3);
+  // Four bytes at a time, of which the next pixel overwrites the last.
+  std::array<std::uint32_t, 256> colours;
+  for (std::size_t i = 0; i < colours.size(); ++i) {
+    const auto [red, green, blue] = palette.rgb[i];
+    colours[i] = red | std::uint32_t{green} << 8 | std::uint32_t{blue} << 16;
+  }
+  for (int i = 0; i < kScreenPixels - 1; ++i) std::memcpy(out + 3 * i, &colours[screen[i]], 4);
+  std::memcpy(out + 3 * (kScreenPixels - 1), &colours[screen[kScreenPixels - 1]], 3);
 }
 
 void paint_gray(const std::uint8_t* screen, const Palette& palette, std::byte* out) {

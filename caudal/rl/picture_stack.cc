@@ -1,14 +1,29 @@
 #include "caudal/rl/picture_stack.h"
 
+#include <emmintrin.h>
+
 namespace caudal::inline v0::rl {
 namespace {
 
-// The usual depth as whole 32-bit pixels.
+// The usual depth, sixteen pixels at a time.
 void interleave_four(const PictureStack& stack, std::size_t size, std::byte* out) {
   const std::uint8_t *a = stack.picture(0), *b = stack.picture(1), *c = stack.picture(2), *d = stack.picture(3);
-  for (std::size_t i = 0; i < size; ++i) {
-    const std::uint32_t pixel = a[i] | std::uint32_t{b[i]} << 8 | std::uint32_t{c[i]} << 16 | std::uint32_t{d[i]} << 24;
-    std::memcpy(out + 4 * i, &pixel, sizeof pixel);
+  const auto load = [](const std::uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); };
+  std::size_t i = 0;
+  for (; i + 16 <= size; i += 16) {
+    const __m128i ab_low = _mm_unpacklo_epi8(load(a + i), load(b + i)),
+                  cd_low = _mm_unpacklo_epi8(load(c + i), load(d + i));
+    const __m128i ab_high = _mm_unpackhi_epi8(load(a + i), load(b + i)),
+                  cd_high = _mm_unpackhi_epi8(load(c + i), load(d + i));
+    auto* to = reinterpret_cast<__m128i*>(out + 4 * i);
+    _mm_storeu_si128(to, _mm_unpacklo_epi16(ab_low, cd_low));
+    _mm_storeu_si128(to + 1, _mm_unpackhi_epi16(ab_low, cd_low));
+    _mm_storeu_si128(to + 2, _mm_unpacklo_epi16(ab_high, cd_high));
+    _mm_storeu_si128(to + 3, _mm_unpackhi_epi16(ab_high, cd_high));
+  }
+  for (; i < size; ++i) {
+    const std::uint8_t pixel[] = {a[i], b[i], c[i], d[i]};
+    std::memcpy(out + 4 * i, pixel, sizeof pixel);
   }
 }
 
