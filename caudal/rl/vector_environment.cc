@@ -137,24 +137,25 @@ const VectorStep& VectorEnvironment::reset(std::optional<std::uint64_t> seed, st
 }
 
 const VectorStep& VectorEnvironment::reset(std::span<const std::uint64_t> seeds, std::span<std::byte> observations) {
-  core_.check_batch(observations);
+  const std::vector<std::uint8_t> all(static_cast<std::size_t>(size()), 1);
   if (static_cast<int>(seeds.size()) != size())
     throw invalid_argument("a reset of ", size(), " environments takes as many seeds, not ", seeds.size());
-  pool_->parallel_for(size(), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<int>(begin); i < end; ++i)
-      core_.reset_one(i, seeds[static_cast<std::size_t>(i)], core_.row(observations, i));
-  });
-  return core_.results();
+  return reset_some(all, seeds, observations);
 }
 
 const VectorStep& VectorEnvironment::reset_some(std::span<const std::uint8_t> which,
+                                                std::span<const std::uint64_t> seeds,
                                                 std::span<std::byte> observations) {
   core_.check_batch(observations);
-  if (static_cast<int>(which.size()) != size())
-    throw invalid_argument("a mask of ", size(), " environments is needed, not of ", which.size());
+  const auto fits = [&](std::size_t given) { return static_cast<int>(given) == size(); };
+  if (!fits(which.size()) || (!seeds.empty() && !fits(seeds.size())))
+    throw invalid_argument("a reset of some of ", size(), " environments takes a mask of as many, not ", which.size(),
+                           ", and as many seeds or none, not ", seeds.size());
   pool_->parallel_for(size(), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<int>(begin); i < end; ++i) {
-      if (which[static_cast<std::size_t>(i)] != 0) core_.reset_one(i, std::nullopt, core_.row(observations, i));
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      if (which[i] == 0) continue;
+      const auto own = seeds.empty() ? std::nullopt : std::optional(seeds[i]);
+      core_.reset_one(static_cast<int>(i), own, core_.row(observations, static_cast<int>(i)));
     }
   });
   return core_.results();
@@ -248,9 +249,8 @@ std::vector<int> AsyncVectorEnvironment::receive(int count) {
     throw failed_precondition("cannot receive ", count, " environments: ", there, " are under way or ready");
   ready_there_.wait(lock, [&] { return static_cast<int>(ready_.size()) >= count; });
   const auto end = ready_.begin() + count;
-  const auto failed = std::find_if(ready_.begin(), end, [&](int id) {
-    return failures_[static_cast<std::size_t>(id)] != nullptr;
-  });
+  const auto failed =
+      std::find_if(ready_.begin(), end, [&](int id) { return failures_[static_cast<std::size_t>(id)] != nullptr; });
   if (failed != end) {  // the others stay ready
     const auto id = static_cast<std::size_t>(*failed);
     ready_.erase(failed);

@@ -124,8 +124,9 @@ class CAUDAL_API VectorEnvironment {
   // Environment i gets the seed + i, as in Gymnasium, or the i-th of seeds.
   const VectorStep& reset(std::optional<std::uint64_t> seed, std::span<std::byte> observations);
   const VectorStep& reset(std::span<const std::uint64_t> seeds, std::span<std::byte> observations);
-  // Those with which[i] != 0; the other rows stay.
-  const VectorStep& reset_some(std::span<const std::uint8_t> which, std::span<std::byte> observations);
+  // Those with which[i] != 0; the other rows stay. `seeds` is empty or has one for each environment.
+  const VectorStep& reset_some(std::span<const std::uint8_t> which, std::span<const std::uint64_t> seeds,
+                               std::span<std::byte> observations);
   // The result is valid until the next call. An empty span: nobody looks.
   const VectorStep& step(const BatchActions& actions, std::span<std::byte> observations);
 

@@ -120,7 +120,8 @@ TEST(VectorEnvironment, ResetsSomeOnRequest) {
   const auto truncated = envs.step(actions, bytes_of(batch)).truncated;
   EXPECT_EQ(truncated, (std::vector<std::uint8_t>{1, 1}));
   EXPECT_THROW(envs.step(actions, bytes_of(batch)), Error);
-  envs.reset_some(std::vector<std::uint8_t>{0, 1}, bytes_of(batch));
+  EXPECT_THROW(envs.reset_some(std::vector<std::uint8_t>{0}, {}, bytes_of(batch)), Error);
+  envs.reset_some(std::vector<std::uint8_t>{0, 1}, {}, bytes_of(batch));
   try {
     envs.step(actions, bytes_of(batch));
     FAIL();

@@ -1,0 +1,1 @@
+"""Caudal in Python. caudal.rl offers its environments to Gymnasium."""
