@@ -62,4 +62,9 @@ bool CancellationToken::forget(CallbackId id) {
   return false;
 }
 
+bool CancellationToken::try_forget(CallbackId id) {
+  std::lock_guard lock(mutex_);
+  return callbacks_.erase(id) > 0;
+}
+
 }  // namespace caudal::inline v0

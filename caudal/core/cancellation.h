@@ -39,6 +39,9 @@ class CAUDAL_API CancellationToken {
   // False if the callback has run or there is none of this id; waits while it is running, so that what it uses may go
   // afterwards. Must not be called from within the callback.
   bool forget(CallbackId id);
+  // As forget(), but never waits, so that it may be called from anywhere: where it returns false the callback may be
+  // running or still to run, and what it uses must live on by itself.
+  bool try_forget(CallbackId id);
 
  private:
   mutable std::mutex mutex_;
