@@ -14,6 +14,7 @@
 // Graphs.
 #include "caudal/autodiff/gradient.h"
 #include "caudal/graph/collection.h"
+#include "caudal/graph/container_scope.h"
 #include "caudal/graph/graph.h"
 #include "caudal/graph/scope.h"
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "caudal/base/error.h"
+#include "caudal/core/op_registry.h"
+#include "caudal/graph/container_scope.h"
 #include "caudal/graph/scope.h"
 
 namespace caudal::inline v0 {
@@ -160,6 +162,20 @@ std::string scoped_unique_name(Graph& graph, std::string_view name) {
   return graph.unique_name(current_name_scope() + std::string(name));
 }
 
+namespace {
+
+// The container of the scope, for nodes that make something and do not say where.
+void put_into_container(NodeDraft& draft) {
+  if (current_container().empty()) return;
+  const Op* op = find_op(draft.op);
+  if (op == nullptr || !op->def.stateful || op->def.find_attr("container") == nullptr) return;
+  const AttrValue* asked = find_attr(draft.attrs, "container");
+  if (asked != nullptr && asked->get_if<std::string>() != nullptr && !asked->get_if<std::string>()->empty()) return;
+  draft.attrs.insert_or_assign("container", current_container());
+}
+
+}  // namespace
+
 Node& OpBuilder::build_node() {
   Graph* graph = nullptr;
   for (const auto& group : draft_.inputs) {
@@ -171,6 +187,7 @@ Node& OpBuilder::build_node() {
   draft_.made_at = current_location(where_);
   draft_.name = scoped_unique_name(*graph, name_);
   if (draft_.device.empty()) draft_.device = current_device();
+  put_into_container(draft_);
   for (Node* before : current_control_inputs(draft_.inputs)) {
     if (&before->graph() == graph) draft_.control_inputs.push_back(before);
   }
