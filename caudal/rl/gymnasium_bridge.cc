@@ -1,8 +1,8 @@
 // Gymnasium: any environment of Python's Gymnasium, run in a child process over shared memory.
 //
-//   rl::make("Gymnasium", {{"id", "FrozenLake-v1"}, {"python", "/path/to/venv/bin/python"}})
+//   rl::make("Gymnasium", {{"env", "FrozenLake-v1"}, {"python", "/path/to/venv/bin/python"}})
 //
-// Options: id; python (the interpreter); import (modules that register environments, separated by ';', such as ale_py);
+// Options: env (its id); python (the interpreter); import (modules that register environments, separated by ';', such as ale_py);
 // kwargs (a JSON object for gymnasium.make); timeout (seconds for one answer); restarts (how many times a dead child is
 // replaced: the episode is then truncated, and Info::more tells the count; beyond that its death is an error).
 #include <cmath>
@@ -246,15 +246,15 @@ class GymnasiumBridge final : public Environment {
 
 std::unique_ptr<Environment> make_bridge(const EnvironmentSpec& spec, Options& options) {
   BridgeOptions bridge;
-  bridge.id = options.take_string("id", "");
+  bridge.id = options.take_string("env", "");
   bridge.python = options.take_string("python", "python3");
   bridge.modules = options.take_string("import", "");
   bridge.kwargs = options.take_string("kwargs", "");
   bridge.timeout = options.take_double("timeout", 60, 0.01, 1e6);
   bridge.restarts = options.take_int("restarts", 0, 0, 1000000);
   if (bridge.id.empty())
-    throw invalid_argument(spec.id, " needs the option id, that of an environment of Python's Gymnasium")
-        .hint("For instance id=FrozenLake-v1.");
+    throw invalid_argument(spec.id, " needs the option env, the id of an environment of Python's Gymnasium")
+        .hint("For instance env=FrozenLake-v1.");
   options.finish(spec.id);  // before a process is started
   try {
     auto child = std::make_unique<Child>(bridge);
@@ -265,7 +265,7 @@ std::unique_ptr<Environment> make_bridge(const EnvironmentSpec& spec, Options& o
 }
 
 std::string needs_an_id(const EnvironmentSpec&) {
-  return "Gymnasium runs any environment of Python's Gymnasium: give it the option id";
+  return "Gymnasium runs any environment of Python's Gymnasium: give it the option env=ID";
 }
 
 CAUDAL_ENVIRONMENT({.id = "Gymnasium",

@@ -199,9 +199,9 @@ class Env(gymnasium.Env):
     """One environment. wrapper: "", "deepmind" or "atari", with options behind a colon; other arguments are the environment's."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}
+    _handle = None  # for __del__, should __init__ fail
 
     def __init__(self, id, wrapper="", render_mode=None, **options):  # pylint: disable=redefined-builtin
-        self._handle = None  # for __del__, should the next line fail
         self._handle = _Handle(id, options, wrapper, 1, 1, AutoresetMode.DISABLED)
         self.observation_space, self.action_space = self._handle.observation_space, self._handle.action_space
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": self._handle.frames_per_second}
@@ -256,9 +256,10 @@ class Env(gymnasium.Env):
 class VectorEnv(gymnasium.vector.VectorEnv):
     """Many environments at once. Observations are new arrays unless `copy` is False: then all steps write into one."""
 
+    _handle = None
+
     def __init__(self, id, num_envs, wrapper="", threads=0, autoreset_mode=AutoresetMode.NEXT_STEP, copy=True,
                  render_mode=None, **options):  # pylint: disable=redefined-builtin
-        self._handle = None
         self._handle = _Handle(id, options, wrapper, num_envs, threads, autoreset_mode)
         self.num_envs, self.render_mode = num_envs, render_mode
         self.autoreset_mode = autoreset_mode
