@@ -38,6 +38,7 @@
 #include "caudal/ops/joining.h"
 #include "caudal/ops/lookup_ops.h"
 #include "caudal/ops/matmul.h"
+#include "caudal/ops/mutex_ops.h"
 #include "caudal/ops/padding.h"
 #include "caudal/ops/partition_ops.h"
 #include "caudal/ops/partitioned_variable.h"
