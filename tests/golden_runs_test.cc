@@ -128,7 +128,7 @@ TEST_P(GoldenTraining, GivesTheStoredLosses) {
   check_variables(session, "after/");
 }
 
-INSTANTIATE_TEST_SUITE_P(Folders, GoldenTraining, ::testing::Values("dnn_ch11"),
+INSTANTIATE_TEST_SUITE_P(Folders, GoldenTraining, ::testing::Values("dnn_ch11", "rnn_v1"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Partitioned embedding, gradients of rows, clipping by the global norm and decay.
@@ -200,7 +200,8 @@ TEST_P(GoldenCases, GiveTheStoredResults) {
     }
   }
 }
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenCases);
+INSTANTIATE_TEST_SUITE_P(Folders, GoldenCases, ::testing::Values("control_flow_v1"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace caudal

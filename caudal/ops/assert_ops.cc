@@ -7,6 +7,8 @@
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/scope.h"
+#include "caudal/ops/constant.h"
+#include "caudal/ops/control_flow.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -57,11 +59,20 @@ Operation Assert(const Operand& condition, const std::vector<Operand>& data, con
   const LocationScope where(options.where);
   std::vector<Output> values;
   for (const Operand& operand : data) values.push_back(operand.to_output());
-  return OpBuilder("Assert", {.name = options.name, .where = options.where})
-      .input(condition, boolean)
-      .inputs(std::move(values))
-      .attr("summarize", options.summarize)
-      .build_operation();
+  const Output good = condition.to_output(boolean);
+  const auto build = [&](const std::string& name) {
+    return OpBuilder("Assert", {.name = name, .where = options.where})
+        .input(good)
+        .inputs(values)
+        .attr("summarize", options.summarize)
+        .build_operation();
+  };
+  const auto is_light = [](const Output& value) { return value.dtype() == string || value.dtype() == int32; };
+  if (std::ranges::all_of(values, is_light)) return build(options.name);
+  // What may live on another device is only looked at when the assertion fails.
+  const NameScope scope(options.name.empty() ? "Assert" : options.name);
+  return cond(
+      good, [] { return no_op(); }, [&] { return build("Assert"); }, {.name = "AssertGuard"});
 }
 
 }  // namespace caudal::inline v0

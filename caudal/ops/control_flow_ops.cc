@@ -1,8 +1,14 @@
 // The nodes of TensorFlow's v1 control flow: definitions and shapes. The executor carries them out
 // (core/op_registry.h, ControlFlow); control_flow.h builds conditions and loops from them.
+#include "caudal/ops/control_flow_ops.h"
+
+#include <algorithm>
+
 #include "caudal/core/kernel.h"
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
+#include "caudal/graph/scope.h"
+#include "caudal/ops/control_flow_gradients.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -38,6 +44,12 @@ void forwarded_shape(ShapeContext& c) {
   c.set_output_handle(0, c.input_handle(0));
 }
 
+// What enters as a loop variable may have another shape in the next iteration.
+void enter_shape(ShapeContext& c) {
+  if (c.attr<bool>("is_constant")) c.set_output(0, c.input(0));
+  c.set_output_handle(0, c.input_handle(0));
+}
+
 void loop_cond_shape(ShapeContext& c) {
   c.with_rank(0, 0);
   c.set_output(0, Shape());
@@ -61,26 +73,29 @@ void run_abort(RunContext& c) {
 
 }  // namespace
 
-#define CAUDAL_FORWARDING_OP(op, kind, ref_begin, ref_end, op_attrs) \
-  CAUDAL_REGISTER_OP({                                               \
-      .name = op,                                                    \
-      .inputs = "data: " ref_begin "T" ref_end,                      \
-      .outputs = "output: " ref_begin "T" ref_end,                   \
-      .attrs = op_attrs,                                             \
-      .shape = forwarded_shape,                                      \
-      .gradient = not_differentiable,                                \
-      .cpu = control_flow_kernel,                                    \
-      .control = ControlFlow::kind,                                  \
+#define CAUDAL_FORWARDING_OP(op, kind, ref_begin, ref_end, op_attrs, shape_fn, gradient_fn) \
+  CAUDAL_REGISTER_OP({                                                                      \
+      .name = op,                                                                           \
+      .inputs = "data: " ref_begin "T" ref_end,                                             \
+      .outputs = "output: " ref_begin "T" ref_end,                                          \
+      .attrs = op_attrs,                                                                    \
+      .shape = shape_fn,                                                                    \
+      .gradient = gradient_fn,                                                              \
+      .cpu = control_flow_kernel,                                                           \
+      .control = ControlFlow::kind,                                                         \
   })
 
 CAUDAL_FORWARDING_OP("Enter", kEnter, "", "",
-                     "T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10");
+                     "T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10",
+                     enter_shape, enter_gradient);
 CAUDAL_FORWARDING_OP("RefEnter", kEnter, "Ref(", ")",
-                     "T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10");
-CAUDAL_FORWARDING_OP("Exit", kExit, "", "", "T: type");
-CAUDAL_FORWARDING_OP("RefExit", kExit, "Ref(", ")", "T: type");
-CAUDAL_FORWARDING_OP("NextIteration", kNextIteration, "", "", "T: type");
-CAUDAL_FORWARDING_OP("RefNextIteration", kNextIteration, "Ref(", ")", "T: type");
+                     "T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10",
+                     enter_shape, enter_gradient);
+CAUDAL_FORWARDING_OP("Exit", kExit, "", "", "T: type", forwarded_shape, exit_gradient);
+CAUDAL_FORWARDING_OP("RefExit", kExit, "Ref(", ")", "T: type", forwarded_shape, exit_gradient);
+CAUDAL_FORWARDING_OP("NextIteration", kNextIteration, "", "", "T: type", forwarded_shape, next_iteration_gradient);
+CAUDAL_FORWARDING_OP("RefNextIteration", kNextIteration, "Ref(", ")", "T: type", forwarded_shape,
+                     next_iteration_gradient);
 
 CAUDAL_REGISTER_OP({
     .name = "Switch",
@@ -88,7 +103,7 @@ CAUDAL_REGISTER_OP({
     .outputs = "output_false: T; output_true: T",
     .attrs = "T: type",
     .shape = switch_shape,
-    .gradient = not_differentiable,
+    .gradient = switch_gradient,
     .cpu = control_flow_kernel,
     .control = ControlFlow::kSwitch,
 });
@@ -99,7 +114,7 @@ CAUDAL_REGISTER_OP({
     .attrs = "T: type",
     .allows_uninitialized_input = true,
     .shape = switch_shape,
-    .gradient = not_differentiable,
+    .gradient = switch_gradient,
     .cpu = control_flow_kernel,
     .control = ControlFlow::kSwitch,
 });
@@ -109,7 +124,7 @@ CAUDAL_REGISTER_OP({
     .outputs = "output: T; value_index: int32",
     .attrs = "T: type; N: int >= 1",
     .shape = merge_shape,
-    .gradient = not_differentiable,
+    .gradient = merge_gradient,
     .cpu = control_flow_kernel,
     .control = ControlFlow::kMerge,
 });
@@ -119,7 +134,7 @@ CAUDAL_REGISTER_OP({
     .outputs = "output: Ref(T); value_index: int32",
     .attrs = "T: type; N: int >= 1",
     .shape = merge_shape,
-    .gradient = not_differentiable,
+    .gradient = merge_gradient,
     .cpu = control_flow_kernel,
     .control = ControlFlow::kMerge,
 });
@@ -147,4 +162,53 @@ CAUDAL_REGISTER_OP({
     .cpu = kernel_of<run_abort>,
 });
 
+// ---- Public functions
+
+namespace raw_ops {
+namespace {
+
+OpOptions named(const OpOptions& options, std::string_view name) {
+  return {.name = options.name.empty() ? std::string(name) : options.name, .where = options.where};
+}
+
+}  // namespace
+
+SwitchOutputs switch_(const Output& data, const Output& pred, const OpOptions& options) {
+  Node& node =
+      OpBuilder(data.is_ref() ? "RefSwitch" : "Switch", named(options, "Switch")).input(data).input(pred).build_node();
+  return {node.output(0), node.output(1)};
+}
+
+MergeOutputs merge(const std::vector<Output>& inputs, const OpOptions& options) {
+  const bool refs = std::ranges::all_of(inputs, &Output::is_ref);
+  Node& node = OpBuilder(refs ? "RefMerge" : "Merge", named(options, "Merge")).inputs(inputs).build_node();
+  return {node.output(0), node.output(1)};
+}
+
+Output enter(const Output& data, const std::string& frame_name, const EnterOptions& options) {
+  return OpBuilder(data.is_ref() ? "RefEnter" : "Enter", named({.name = options.name, .where = options.where}, "Enter"))
+      .input(data)
+      .attr("frame_name", frame_name)
+      .attr("is_constant", options.is_constant)
+      .attr("parallel_iterations", options.parallel_iterations)
+      .build();
+}
+
+Output exit(const Output& data, const OpOptions& options) {
+  return OpBuilder(data.is_ref() ? "RefExit" : "Exit", named(options, "Exit")).input(data).build();
+}
+
+Output next_iteration(const Output& data, const OpOptions& options) {
+  return OpBuilder(data.is_ref() ? "RefNextIteration" : "NextIteration", named(options, "NextIteration"))
+      .input(data)
+      .build();
+}
+
+Output loop_cond(const Output& input, const OpOptions& options) {
+  return OpBuilder("LoopCond", options).input(input).build();
+}
+
+Operation control_trigger(const OpOptions& options) { return OpBuilder("ControlTrigger", options).build_operation(); }
+
+}  // namespace raw_ops
 }  // namespace caudal::inline v0

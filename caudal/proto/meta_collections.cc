@@ -8,7 +8,9 @@
 #include "caudal/base/log.h"
 #include "caudal/base/strings.h"
 #include "caudal/graph/collection.h"
+#include "caudal/ops/control_flow_contexts.h"
 #include "caudal/ops/variable.h"
+#include "caudal/proto/context_proto.h"
 #include "caudal/proto/control_flow.pb.h"
 #include "caudal/proto/graph_def.h"
 
@@ -22,6 +24,11 @@ bool holds_variables(std::string_view key) {
   return key == graph_keys::kGlobalVariables || key == graph_keys::kLocalVariables ||
          key == graph_keys::kTrainableVariables || key == graph_keys::kModelVariables ||
          key == graph_keys::kMovingAverageVariables || key == graph_keys::kGlobalStep || key == "metric_variables";
+}
+
+// Collections whose members are contexts of conditions and loops.
+bool holds_contexts(std::string_view key) {
+  return key == kCondContextKey || key == kWhileContextKey;
 }
 
 // ---- Export
@@ -91,6 +98,10 @@ pb::CollectionDef collection_def(Graph& graph, const std::string& key) {
   }
   const auto items = graph.collection(key);
   if (items.empty()) return def;
+  if (holds_contexts(key)) {
+    for (const CollectionItem& item : items) def.mutable_bytes_list()->add_value(context_def(item));
+    return def;
+  }
   const Kind kind = kind_of(items[0]);
   if (!std::ranges::all_of(items, [&](const CollectionItem& item) { return kind_of(item) == kind; })) {
     log_warning("the collection '", key, "' is not exported: its members are of several kinds");
@@ -261,7 +272,14 @@ class Importer {
       return;
     }
     for (const std::string& name : def.node_list().value()) add(key, node_item(name, scope_, graph_));
-    for (const std::string& bytes : def.bytes_list().value()) add(key, {.text = prefixed_bytes(key, bytes, scope_)});
+    for (const std::string& bytes : def.bytes_list().value()) {
+      std::string text = prefixed_bytes(key, bytes, scope_);
+      if (holds_contexts(key)) {
+        add(key, context_from(key, text, graph_));
+      } else {
+        add(key, {.text = std::move(text)});
+      }
+    }
     for (const std::int64_t value : def.int64_list().value()) add(key, {.integer = value});
     for (const float value : def.float_list().value()) add(key, {.number = value});
     for (const auto& any : def.any_list().value()) add(key, {.text = any.value(), .type_url = any.type_url()});
