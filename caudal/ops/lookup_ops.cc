@@ -7,10 +7,10 @@
 #include "caudal/core/kernel.h"
 #include "caudal/core/resource_manager.h"
 #include "caudal/core/shape_context.h"
-#include "caudal/core/variable_storage.h"
 #include "caudal/graph/collection.h"
 #include "caudal/graph/scope.h"
 #include "caudal/ops/lookup_table.h"
+#include "caudal/ops/named_resource.h"
 #include "caudal/ops/op_util.h"
 
 namespace caudal::inline v0 {
@@ -150,35 +150,39 @@ void check_same_types(const NodeInfo& node, const LookupTable& table, const std:
                          " for table ", name);
 }
 
-void set_handle(RunContext& c, const std::string& container, const std::string& name) {
-  if (!c.node().output_refs[0]) {
-    ResourceHandle handle;
-    handle.device = c.step().device->name();
-    handle.container = container;
-    handle.name = name;
-    handle.type_name = "tensorflow::lookup::LookupInterface";
-    return c.set_output(0, Tensor::scalar(std::move(handle)));
-  }
-  auto variable = std::make_shared<VariableStorage>(name, DType::kString, PartialShape{2});
-  variable->assign(Tensor(std::vector<std::string>{container, name}));
-  c.set_output_ref(0, std::move(variable));
+constexpr const char* kHandleType = "tensorflow::lookup::LookupInterface";
+
+internal::ResourceName table_name(const NodeInfo& node) {
+  internal::ResourceName id = internal::resource_name(node);
+  if (node.attr<std::string>("shared_name").empty() && node.attr<bool>("use_node_name_sharing")) id.name = node.name;
+  return id;
 }
 
-// A table in a container, made by the first who asks. One without a shared name is the node's own.
-template <MakeTable make>
-void run_table(RunContext& c) {
-  const NodeInfo& node = c.node();
-  const auto& container = node.attr<std::string>("container");
-  std::string name = node.attr<std::string>("shared_name");
-  if (name.empty()) name = node.attr<bool>("use_node_name_sharing") ? node.name : "_private_" + node.name;
-  ResourceManager& resources = *c.step().resources;
-  auto table = resources.find<LookupTable>(container, name);
-  if (table == nullptr) {
-    auto made = make(c);
-    table = resources.get_or_create<LookupTable>(container, name, [&] { return made; });
+// A table in a container, made by the first who asks.
+class TableKernel final : public Kernel {
+ public:
+  TableKernel(PrepareContext& c, MakeTable make)
+      : make_(make), id_(table_name(c.node())), handle_(c, id_, kHandleType) {}
+  void run(RunContext& c) const override {
+    ResourceManager& resources = *c.step().resources;
+    auto table = resources.find<LookupTable>(id_.container, id_.name);
+    if (table == nullptr) {
+      auto made = make_(c);
+      table = resources.get_or_create<LookupTable>(id_.container, id_.name, [&] { return made; });
+    }
+    check_same_types(c.node(), *table, id_.name);
+    handle_.set(c);
   }
-  check_same_types(node, *table, name);
-  set_handle(c, container, name);
+
+ private:
+  MakeTable make_;
+  internal::ResourceName id_;
+  internal::HandleOutput handle_;
+};
+
+template <MakeTable make>
+std::unique_ptr<Kernel> prepare_table(PrepareContext& c) {
+  return std::make_unique<TableKernel>(c, make);
 }
 
 // A table that lives as long as its handle.
@@ -186,26 +190,12 @@ template <MakeTable make>
 void run_anonymous_table(RunContext& c) {
   ResourceHandle handle;
   handle.device = c.step().device->name();
-  handle.type_name = "tensorflow::lookup::LookupInterface";
+  handle.type_name = kHandleType;
   handle.owned = make(c);
   c.set_output(0, Tensor::scalar(std::move(handle)));
 }
 
-std::shared_ptr<LookupTable> table_of(const RunContext& c) {
-  const ResourceManager& resources = *c.step().resources;
-  if (c.node().input_types[0] != DType::kResource) {
-    const Tensor handle = c.variable(0).read();
-    if (handle.num_elements() != 2) {
-      throw invalid_argument("Lookup table handle must be scalar, but had shape: ", handle.shape());
-    }
-    return resources.get<LookupTable>(handle.flat<std::string>()[0], handle.flat<std::string>()[1]);
-  }
-  const auto& handle = c.input(0).item<ResourceHandle>();
-  if (handle.owned == nullptr) return resources.get<LookupTable>(handle.container, handle.name);
-  auto table = std::dynamic_pointer_cast<LookupTable>(handle.owned);
-  if (table == nullptr) throw invalid_argument(handle.owned->describe(), " is no table");
-  return table;
-}
+std::shared_ptr<LookupTable> table_of(const RunContext& c) { return internal::resource_of<LookupTable>(c); }
 
 void run_find(RunContext& c) {
   const auto table = table_of(c);
@@ -290,7 +280,7 @@ CAUDAL_REGISTER_OP({.name = "HashTable",
                     .stateful = true,
                     .shape = old_handle_shape,
                     .gradient = not_differentiable,
-                    .cpu = kernel_of<run_table<make_static>>});
+                    .cpu = prepare_table<make_static>});
 
 CAUDAL_REGISTER_OP({.name = "HashTableV2",
                     .outputs = "table_handle: resource",
@@ -299,7 +289,7 @@ CAUDAL_REGISTER_OP({.name = "HashTableV2",
                     .stateful = true,
                     .shape = scalar_shape,
                     .gradient = not_differentiable,
-                    .cpu = kernel_of<run_table<make_static>>});
+                    .cpu = prepare_table<make_static>});
 
 CAUDAL_REGISTER_OP({.name = "AnonymousHashTable",
                     .outputs = "table_handle: resource",
@@ -316,7 +306,7 @@ CAUDAL_REGISTER_OP({.name = "MutableHashTable",
                     .stateful = true,
                     .shape = old_handle_shape,
                     .gradient = not_differentiable,
-                    .cpu = kernel_of<run_table<make_mutable>>});
+                    .cpu = prepare_table<make_mutable>});
 
 CAUDAL_REGISTER_OP({.name = "MutableHashTableV2",
                     .outputs = "table_handle: resource",
@@ -325,7 +315,7 @@ CAUDAL_REGISTER_OP({.name = "MutableHashTableV2",
                     .stateful = true,
                     .shape = mutable_table_shape,
                     .gradient = not_differentiable,
-                    .cpu = kernel_of<run_table<make_mutable>>});
+                    .cpu = prepare_table<make_mutable>});
 
 CAUDAL_REGISTER_OP({.name = "AnonymousMutableHashTable",
                     .outputs = "table_handle: resource",
@@ -342,7 +332,7 @@ CAUDAL_REGISTER_OP({.name = "MutableHashTableOfTensors",
                     .stateful = true,
                     .shape = old_handle_shape,
                     .gradient = not_differentiable,
-                    .cpu = kernel_of<run_table<make_mutable>>});
+                    .cpu = prepare_table<make_mutable>});
 
 CAUDAL_REGISTER_OP({.name = "MutableHashTableOfTensorsV2",
                     .outputs = "table_handle: resource",
@@ -351,7 +341,7 @@ CAUDAL_REGISTER_OP({.name = "MutableHashTableOfTensorsV2",
                     .stateful = true,
                     .shape = mutable_table_shape,
                     .gradient = not_differentiable,
-                    .cpu = kernel_of<run_table<make_mutable>>});
+                    .cpu = prepare_table<make_mutable>});
 
 CAUDAL_REGISTER_OP({.name = "AnonymousMutableHashTableOfTensors",
                     .outputs = "table_handle: resource",
@@ -371,7 +361,7 @@ CAUDAL_REGISTER_OP(
      .stateful = true,
      .shape = old_handle_shape,
      .gradient = not_differentiable,
-     .cpu = kernel_of<run_table<make_dense>>});
+     .cpu = prepare_table<make_dense>});
 
 CAUDAL_REGISTER_OP(
     {.name = "MutableDenseHashTableV2",
@@ -383,7 +373,7 @@ CAUDAL_REGISTER_OP(
      .stateful = true,
      .shape = dense_table_shape,
      .gradient = not_differentiable,
-     .cpu = kernel_of<run_table<make_dense>>});
+     .cpu = prepare_table<make_dense>});
 
 CAUDAL_REGISTER_OP({.name = "AnonymousMutableDenseHashTable",
                     .inputs = "empty_key: key_dtype; deleted_key: key_dtype",
