@@ -28,6 +28,17 @@ Gradient sum(const std::vector<Gradient>& terms) {
   return gradient_ops->add_n(dense);
 }
 
+// The op's, unless the node names another op whose gradient it takes (tf.Graph.gradient_override_map). Names of
+// gradients that only live in a Python process are left aside for calls of functions: those have one of their own.
+GradientFn gradient_function(const Node& node) {
+  const AttrValue* type = find_attr(node.info().attrs, "_gradient_op_type");
+  const auto* name = type == nullptr ? nullptr : type->get_if<std::string>();
+  if (name == nullptr) return node.op().spec->gradient;
+  if (const Op* op = find_op(*name)) return op->spec->gradient;
+  if (node.op().def.find_attr("f") != nullptr) return node.op().spec->gradient;
+  throw not_found("no gradient is registered as '", *name, "'").at_node(node.type(), node.name(), node.info().made_at);
+}
+
 // One reverse walk from ys towards xs.
 class ReverseWalk {
  public:
@@ -186,7 +197,7 @@ class ReverseWalk {
     // Nobody asked for gradients in front of this node.
     if (std::ranges::none_of(node.inputs(), [&](const Output& input) { return between_.contains(input.node()); }))
       return;
-    const GradientFn function = node.op().spec->gradient;
+    const GradientFn function = gradient_function(node);
     if (function == not_differentiable) return;
     if (function == no_gradient) {
       throw not_found("no gradient is defined for this operation")
@@ -203,8 +214,10 @@ class ReverseWalk {
     } catch (const Error& error) {
       throw error.at_node(node.type(), node.name(), node.info().made_at);
     }
-    for (int i = 0; i < node.num_inputs(); ++i) {
-      const Gradient& gradient = context.input_grads()[i];
+    // Only these: a call's gradient may append inputs to the call.
+    for (std::size_t k = 0; k < context.input_grads().size(); ++k) {
+      const int i = static_cast<int>(k);
+      const Gradient& gradient = context.input_grads()[k];
       if (gradient && between_.contains(node.input(i).node())) terms_[node.input(i)].push_back(gradient);
     }
   }
@@ -272,7 +285,8 @@ std::vector<Gradient> gradients(const std::vector<Output>& ys, const std::vector
     }
   }
   for (const Output& y : ys) {
-    if (!is_differentiable(y.dtype())) {
+    // Lists of tensors (DT_VARIANT) carry gradients inside of function bodies.
+    if (!is_differentiable(y.dtype()) && y.dtype() != DType::kVariant) {
       throw invalid_argument("gradients() of '", y.name(), "': its type ", y.dtype(), " has no gradient")
           .made_at(short_location(options.where))
           .hint("Cast it to a floating type first: gradients flow through floating and complex types only.");
@@ -289,7 +303,7 @@ std::vector<Gradient> gradients(const std::vector<Output>& ys, const std::vector
     check(dtype == ys[i].dtype(), "gradients(): the grad_y of '", ys[i].name(), "' is ", dtype, "; ", ys[i].dtype(),
           " is wanted");
   }
-  const GraphScope graph(ys[0].graph());
+  const GraphScope graph(options.graph != nullptr ? *options.graph : ys[0].graph());
   const NameScope scope(options.name);
   return ReverseWalk(ys, xs, options).run(options.grad_ys);
 }

@@ -79,6 +79,8 @@ struct GradientOptions {
   std::vector<Gradient> grad_ys;       // weights of ys; default: ones
   std::vector<Output> stop_gradients;  // taken as constants
   std::string name = "gradients";
+  Graph* graph =
+      nullptr;  // where the new nodes go; default: the graph of ys. Another one must capture (function_body.h)
   std::source_location where = std::source_location::current();
 };
 

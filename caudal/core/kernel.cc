@@ -85,6 +85,15 @@ VariableStorage& RunContext::variable(int i) const { return *variable_ptr(i); }
 
 Tensor RunContext::take_input(int i) const { return input(i).keep(); }
 
+Tensor RunContext::pass_input(int i) {
+  Value& value = *frame_.inputs[i];
+  const bool dies_here = std::ranges::any_of(frame_.in_place, [i](const auto& pair) { return pair.input == i; });
+  if (value.ref == nullptr && dies_here && std::ranges::count(frame_.inputs, &value) == 1) {
+    return std::move(value.tensor);
+  }
+  return input(i);
+}
+
 bool RunContext::try_in_place(int i, const Shape& shape) {
   const DType dtype = node_->output_types[i];
   for (const auto& pair : frame_.in_place) {

@@ -162,6 +162,9 @@ class CAUDAL_API RunContext {
   std::shared_ptr<VariableStorage> variable_ptr(int i) const;
   // A tensor that may be kept beyond the step: the input itself if nobody else needs or lends its memory, else a copy.
   Tensor take_input(int i) const;
+  // The input, to be handed on to a function in this step: given away if the node may overwrite it (allow_in_place), so
+  // that the function may, too.
+  Tensor pass_input(int i);
 
   // Memory for output i: from the plan's arena, over an input that dies here, or fresh. Not cleared.
   Tensor& allocate_output(int i, const Shape& shape);

@@ -176,14 +176,26 @@ void put_into_container(NodeDraft& draft) {
 
 }  // namespace
 
-Node& OpBuilder::build_node() {
-  Graph* graph = nullptr;
+Graph& OpBuilder::choose_graph() {
+  Graph& current = default_graph();
+  if (current.capture()) {
+    for (auto& group : draft_.inputs) {
+      for (Output& output : group) {
+        if (output && &output.graph() != &current) output = current.capture()(output);
+      }
+    }
+    return current;
+  }
   for (const auto& group : draft_.inputs) {
     for (const Output& output : group) {
-      if (graph == nullptr && output) graph = &output.graph();
+      if (output) return output.graph();
     }
   }
-  if (graph == nullptr) graph = &default_graph();
+  return current;
+}
+
+Node& OpBuilder::build_node() {
+  Graph* graph = &choose_graph();
   draft_.made_at = current_location(where_);
   draft_.name = scoped_unique_name(*graph, name_);
   if (draft_.device.empty()) draft_.device = current_device();

@@ -103,13 +103,16 @@ class CAUDAL_API OpBuilder {
   // Overrides the device of the scopes.
   OpBuilder& device(std::string_view device);
 
-  // Makes the node in the graph of its inputs, or the default graph if it has none.
+  // Makes the node in the graph of its inputs, or the default graph if it has none. While a function is traced the node
+  // belongs to the function's body, and inputs from outside become its arguments.
   Node& build_node();
   // Its first output.
   Output build() { return {&build_node(), 0}; }
   Operation build_operation() { return {&build_node()}; }
 
  private:
+  Graph& choose_graph();
+
   NodeDraft draft_;
   std::string name_;
   std::source_location where_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <regex>
+#include <utility>
 
 #include "caudal/base/error.h"
 #include "caudal/base/strings.h"
@@ -54,7 +55,8 @@ std::string item_name(const CollectionItem& item) {
 
 }  // namespace
 
-Graph::Graph() = default;
+Graph::Graph() : Graph(std::make_shared<FunctionLibrary>()) {}
+Graph::Graph(std::shared_ptr<FunctionLibrary> functions) : functions_(std::move(functions)) {}
 Graph::~Graph() = default;
 
 void Graph::resolve_types(const Op& op, const NodeDraft& draft, AttrMap& attrs) const {
@@ -117,7 +119,7 @@ void Graph::infer_shapes(Node& node) {
                       [source] { return constant_value(source); },
                       [source] { return constant_value_as_shape(source); }});
   }
-  auto inferred = caudal::infer_shapes(node.info_, std::move(inputs));
+  auto inferred = caudal::infer_shapes(*node.info_, std::move(inputs));
   node.output_shapes_ = std::move(inferred.shapes);
   node.output_handles_ = std::move(inferred.handles);
 }
@@ -128,24 +130,25 @@ Node& Graph::add(NodeDraft draft) {
     if (finalized_) throw failed_precondition("the graph is finalised: no node can be added");
     if (!is_valid_name(draft.name)) throw invalid_argument("'", draft.name, "' is no valid node name");
     if (by_name_.contains(draft.name)) throw already_exists("a node of this name is in the graph already");
-    const Op& op = lookup_op(draft.op);
+    const Op* call = find_op(draft.op);
+    const Op& op = call != nullptr ? *call : lookup_op(draft.op);
     std::unique_ptr<Node> node(new Node);
     node->graph_ = this;
     node->id_ = static_cast<int>(nodes_.size());
-    node->info_.op = &op;
-    node->info_.name = std::move(draft.name);
-    node->info_.device = std::move(draft.device);
-    node->info_.made_at = draft.made_at;
-    draft.name = node->info_.name;
-    node->info_.attrs = std::move(draft.attrs);
-    resolve_types(op, draft, node->info_.attrs);
-    complete_attrs(op.def, node->info_.attrs);
-    auto inputs = expand_args(op.def.inputs, node->info_.attrs);
-    auto outputs = expand_args(op.def.outputs, node->info_.attrs);
-    node->info_.input_types = std::move(inputs.types);
-    node->info_.input_refs = std::move(inputs.refs);
-    node->info_.output_types = std::move(outputs.types);
-    node->info_.output_refs = std::move(outputs.refs);
+    node->info_->op = &op;
+    node->info_->name = std::move(draft.name);
+    node->info_->device = std::move(draft.device);
+    node->info_->made_at = draft.made_at;
+    draft.name = node->info_->name;
+    node->info_->attrs = std::move(draft.attrs);
+    resolve_types(op, draft, node->info_->attrs);
+    complete_attrs(op.def, node->info_->attrs);
+    auto inputs = expand_args(op.def.inputs, node->info_->attrs);
+    auto outputs = expand_args(op.def.outputs, node->info_->attrs);
+    node->info_->input_types = std::move(inputs.types);
+    node->info_->input_refs = std::move(inputs.refs);
+    node->info_->output_types = std::move(outputs.types);
+    node->info_->output_refs = std::move(outputs.refs);
     for (const auto& group : draft.inputs) node->inputs_.insert(node->inputs_.end(), group.begin(), group.end());
     check_inputs(*node);
     for (const Node* before : draft.control_inputs) {
@@ -177,14 +180,14 @@ Node& Graph::add(NodeDraft draft) {
 void Graph::connect(Node& node, int i, Output source) {
   std::lock_guard lock(mutex_);
   const auto check = [&](bool good, const auto&... what) {
-    if (!good) throw invalid_argument(what...).at_node(node.type(), node.name(), node.info_.made_at);
+    if (!good) throw invalid_argument(what...).at_node(node.type(), node.name(), node.info_->made_at);
   };
   check(i >= 0 && i < node.num_inputs(), "there is no input ", i, " of ", node.num_inputs());
   check(static_cast<bool>(source), "input ", i, " is missing");
   check(&source.graph() == this && node.graph_ == this, "input '", source.name(), "' belongs to another graph");
-  check(source.dtype() == node.info_.input_types[i], "input ", i, " must be ", node.info_.input_types[i], ", not ",
+  check(source.dtype() == node.info_->input_types[i], "input ", i, " must be ", node.info_->input_types[i], ", not ",
         source.describe());
-  check(source.is_ref() || !node.info_.input_refs[i], "input ", i, " must be a variable, not ", source.describe());
+  check(source.is_ref() || !node.info_->input_refs[i], "input ", i, " must be a variable, not ", source.describe());
   auto& consumers = node.inputs_[i].node()->consumers_;
   std::erase_if(consumers, [&](const Node::Consumer& c) { return c.node == &node && c.input == i; });
   node.inputs_[i] = source;
@@ -200,6 +203,40 @@ void Graph::add_control_input(Node& node, Node& before) {
   ++version_;
 }
 
+void Graph::extend(Node& node, AttrMap attrs, const std::vector<Output>& more_inputs) {
+  std::lock_guard lock(mutex_);
+  try {
+    if (finalized_) throw failed_precondition("the graph is finalised: no node can be changed");
+    auto info = std::make_unique<NodeInfo>(*node.info_);
+    for (auto& [name, value] : attrs) info->attrs.insert_or_assign(name, std::move(value));
+    complete_attrs(info->op->def, info->attrs);
+    auto inputs = expand_args(info->op->def.inputs, info->attrs);
+    auto outputs = expand_args(info->op->def.outputs, info->attrs);
+    std::vector<Output> sources(node.inputs_);
+    sources.insert(sources.end(), more_inputs.begin(), more_inputs.end());
+    const bool fits =
+        std::ranges::equal(sources, inputs.types, {}, [](const Output& source) { return source.dtype(); }) &&
+        outputs.types.size() >= node.info_->output_types.size() &&
+        std::equal(node.info_->output_types.begin(), node.info_->output_types.end(), outputs.types.begin());
+    if (!fits) throw invalid_argument("inputs (", describe_inputs({sources}), ") or outputs do not fit");
+    info->input_types = std::move(inputs.types);
+    info->input_refs = std::move(inputs.refs);
+    info->output_types = std::move(outputs.types);
+    info->output_refs = std::move(outputs.refs);
+    for (std::size_t i = node.inputs_.size(); i < sources.size(); ++i) {
+      sources[i].node()->consumers_.push_back({&node, static_cast<int>(i)});
+    }
+    node.inputs_ = std::move(sources);
+    former_infos_.push_back(std::exchange(node.info_, std::move(info)));
+    const std::vector<PartialShape> known = node.output_shapes_;
+    infer_shapes(node);
+    std::ranges::copy(known, node.output_shapes_.begin());
+    ++version_;
+  } catch (const Error& error) {
+    throw error.at_node(node.type(), node.name(), node.info_->made_at);
+  }
+}
+
 std::string Graph::unique_name(std::string_view name) {
   std::lock_guard lock(mutex_);
   std::string candidate(name);
@@ -209,6 +246,11 @@ std::string Graph::unique_name(std::string_view name) {
   while (used_names_.contains(lower(candidate))) candidate = internal::concat(name, '_', ++count);
   used_names_.insert(lower(candidate));
   return candidate;
+}
+
+const Op* Graph::find_op(std::string_view name) const {
+  if (const Op* op = caudal::find_op(name)) return op;
+  return functions_->call_op(name);
 }
 
 Node* Graph::find(std::string_view name) const {

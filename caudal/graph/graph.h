@@ -2,11 +2,12 @@
 //
 // The default graph of a thread is process-wide unless a GraphScope names another. Building is for one thread at a time
 // (calls lock, so that sessions may run while another thread builds); a node never changes once it is made, but for
-// shapes that become sharper and back edges of loops.
+// shapes that become sharper, back edges of loops, and calls that give more results (extend).
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -50,6 +51,8 @@ struct NodeDraft {
 class CAUDAL_API Graph {
  public:
   Graph();
+  // A graph that shares the functions of another one: the body of a function.
+  explicit Graph(std::shared_ptr<FunctionLibrary> functions);
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -60,6 +63,10 @@ class CAUDAL_API Graph {
   // Replaces input i, for the back edge of a loop. INVALID_ARGUMENT unless type and graph are the node's, and i exists.
   void connect(Node& node, int i, Output source);
   void add_control_input(Node& node, Node& before);
+  // Gives a node that calls functions more to do, when a gradient needs values from inside of them: replaces
+  // attributes, appends inputs to its last argument. The outputs that are there keep their places and types.
+  // INVALID_ARGUMENT if that does not fit. Plans made before go on with the node as it was.
+  void extend(Node& node, AttrMap attrs, const std::vector<Output>& more_inputs = {});
 
   // A name that is free now: "MatMul", then "MatMul_1", "MatMul_2"... `name` already contains its scopes. Marks it
   // used.
@@ -100,8 +107,17 @@ class CAUDAL_API Graph {
     return kept;
   }
 
-  FunctionLibrary& functions() { return functions_; }
-  const FunctionLibrary& functions() const { return functions_; }
+  FunctionLibrary& functions() { return *functions_; }
+  const FunctionLibrary& functions() const { return *functions_; }
+  const std::shared_ptr<FunctionLibrary>& shared_functions() const { return functions_; }
+  // The registered op of that name, else the call of the function of that name; null if there is neither.
+  const Op* find_op(std::string_view name) const;
+
+  // While the body of a function is traced: what makes an argument of a tensor of the graph around it. Op functions use
+  // it for inputs that belong to another graph (function_body.h).
+  using Capture = std::function<Output(const Output&)>;
+  void set_capture(Capture capture) { capture_ = std::move(capture); }
+  const Capture& capture() const { return capture_; }
 
  private:
   void resolve_types(const Op& op, const NodeDraft& draft, AttrMap& attrs) const;
@@ -111,6 +127,7 @@ class CAUDAL_API Graph {
   mutable std::recursive_mutex mutex_;
   std::deque<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<ControlFlowContext>> contexts_;
+  std::vector<std::unique_ptr<NodeInfo>> former_infos_;  // of extended nodes: programs and names refer to them
   std::unordered_map<std::string_view, Node*> by_name_;
   std::set<std::string, std::less<>> used_names_;  // lower case, as TensorFlow compares them
   std::unordered_map<std::string, int> name_counts_;
@@ -119,7 +136,8 @@ class CAUDAL_API Graph {
   std::map<std::string, std::vector<CollectionItem>, std::less<>> collections_;
   std::optional<std::int64_t> seed_;
   std::int64_t op_seeds_drawn_ = 0;
-  FunctionLibrary functions_;
+  std::shared_ptr<FunctionLibrary> functions_;
+  Capture capture_;
 };
 
 // The graph that op functions add to in this thread.

@@ -27,7 +27,7 @@ const std::string& Operation::type() const { return node_->type(); }
 Output Operation::input(int i) const { return node_->input(i); }
 
 std::span<const Output> Node::inputs(std::string_view argument) const {
-  const ArgRange range = arg_range(info_.op->def.inputs, info_.attrs, argument);
+  const ArgRange range = arg_range(info_->op->def.inputs, info_->attrs, argument);
   return std::span(inputs_).subspan(range.begin, range.size());
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,17 +77,17 @@ class CAUDAL_API Node {
   Graph& graph() const { return *graph_; }
   // Position in Graph::nodes().
   int id() const { return id_; }
-  const NodeInfo& info() const { return info_; }
-  const std::string& name() const { return info_.name; }
-  const std::string& type() const { return info_.type(); }
-  const Op& op() const { return *info_.op; }
+  const NodeInfo& info() const { return *info_; }
+  const std::string& name() const { return info_->name; }
+  const std::string& type() const { return info_->type(); }
+  const Op& op() const { return *info_->op; }
   template <class T>
   const T& attr(std::string_view name) const {
-    return info_.attr<T>(name);
+    return info_->attr<T>(name);
   }
 
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
-  int num_outputs() const { return info_.num_outputs(); }
+  int num_outputs() const { return info_->num_outputs(); }
   const Output& input(int i) const { return inputs_[i]; }
   std::span<const Output> inputs() const { return inputs_; }
   // The inputs of one argument of the definition, e.g. "values" of Pack.
@@ -110,7 +111,7 @@ class CAUDAL_API Node {
 
   Graph* graph_ = nullptr;
   int id_ = 0;
-  NodeInfo info_;
+  std::unique_ptr<NodeInfo> info_ = std::make_unique<NodeInfo>();
   std::vector<Output> inputs_;
   std::vector<Node*> control_inputs_, control_consumers_;
   std::vector<Consumer> consumers_;

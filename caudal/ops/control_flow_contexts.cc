@@ -19,7 +19,7 @@ bool has_no_inputs(const NodeDraft& draft) {
 
 // Calls that the inputs alone may not start: they hold nodes without inputs.
 bool is_call(const Graph& graph, const std::string& op) {
-  return op == "SymbolicGradient" || graph.functions().functions.contains(op);
+  return op == "SymbolicGradient" || graph.functions().find(op) != nullptr;
 }
 
 void add_control_input(NodeDraft& draft, const Output& before) {

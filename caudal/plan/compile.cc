@@ -746,8 +746,8 @@ class FrameCompiler {
     }
     std::erase_if(step.in_place, [&](const PrepareContext::Pair& pair) {
       const Slot& input = slot(step.inputs[pair.input]);
-      return input.last_use != position || input.is_feed || input.is_fetch || input.constant.valid() ||
-             input.persists || input.source.is_ref();
+      return input.last_use != position || (input.is_feed && !options_.owns_feeds) || input.is_fetch ||
+             input.constant.valid() || input.persists || input.source.is_ref();
     });
   }
 

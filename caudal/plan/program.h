@@ -30,6 +30,7 @@ struct PlanOptions {
   bool share_subexpressions = true;  // compute equal nodes once
   bool in_place = true;              // let kernels overwrite inputs that nobody needs any more
   bool specialise = true;            // prepare kernels and memory for feed shapes that come back
+  bool owns_feeds = false;           // feeds are handed over: kernels may overwrite memory that nobody else holds
   int specialise_after = 2;          // runs with the same feed shapes before that happens
   bool deterministic = true;         // results do not depend on the number of threads
   bool compile_loops = true;         // run loops that never wait as one step

@@ -253,10 +253,47 @@ NodeRecord from_proto(const pb::NodeDef& proto) {
   }
 }
 
+namespace {
+
+// What a resource argument holds is written with the signature; in a body it is attributes of the _Arg node.
+void handle_data_to(const AttrMap& arg_attrs, pb::OpDef::ArgDef& arg) {
+  const AttrValue* dtypes = find_attr(arg_attrs, "_handle_dtypes");
+  const AttrValue* shapes = find_attr(arg_attrs, "_handle_shapes");
+  const auto* types = dtypes == nullptr ? nullptr : dtypes->get_if<std::vector<DType>>();
+  const auto* sizes = shapes == nullptr ? nullptr : shapes->get_if<std::vector<PartialShape>>();
+  if (types == nullptr || sizes == nullptr || types->size() != sizes->size()) return;
+  for (std::size_t i = 0; i < types->size(); ++i) {
+    auto* part = arg.add_handle_data();
+    part->set_dtype(to_proto((*types)[i]));
+    *part->mutable_shape() = to_proto((*sizes)[i]);
+  }
+}
+
+void handle_data_from(const pb::OpDef::ArgDef& arg, AttrMap& arg_attrs) {
+  std::vector<DType> dtypes;
+  std::vector<PartialShape> shapes;
+  for (const auto& part : arg.handle_data()) {
+    dtypes.push_back(from_proto(part.dtype()));
+    shapes.push_back(from_proto(part.shape()));
+  }
+  arg_attrs.emplace("_handle_dtypes", std::move(dtypes));
+  arg_attrs.emplace("_handle_shapes", std::move(shapes));
+}
+
+}  // namespace
+
 pb::FunctionDef to_proto(const Function& function) {
   pb::FunctionDef proto;
   *proto.mutable_signature() = to_proto(function.signature);
+  for (const auto& [name, node] : function.control_returns) proto.mutable_signature()->add_control_output(name);
   to_proto(function.attrs, proto.mutable_attr());
+  for (const auto& [index, attrs] : function.arg_attrs) {
+    to_proto(attrs, (*proto.mutable_arg_attr())[static_cast<std::uint32_t>(index)].mutable_attr());
+    if (index < proto.signature().input_arg_size()) {
+      handle_data_to(attrs, *proto.mutable_signature()->mutable_input_arg(index));
+    }
+  }
+  for (const auto& [index, id] : function.resource_arg_ids) (*proto.mutable_resource_arg_unique_id())[index] = id;
   for (const NodeRecord& node : function.nodes) *proto.add_node_def() = to_proto(node);
   for (const auto& [name, source] : function.returns) (*proto.mutable_ret())[name] = source;
   for (const auto& [name, node] : function.control_returns) (*proto.mutable_control_ret())[name] = node;
@@ -267,6 +304,16 @@ Function from_proto(const pb::FunctionDef& proto) {
   Function function;
   function.signature = from_proto(proto.signature());
   function.attrs = from_proto(proto.attr());
+  for (const auto& [index, attrs] : proto.arg_attr()) {
+    function.arg_attrs[static_cast<int>(index)] = from_proto(attrs.attr());
+  }
+  for (int i = 0; i < proto.signature().input_arg_size(); ++i) {
+    const auto& arg = proto.signature().input_arg(i);
+    if (arg.handle_data_size() > 0) handle_data_from(arg, function.arg_attrs[i]);
+  }
+  for (const auto& [index, id] : proto.resource_arg_unique_id()) {
+    function.resource_arg_ids[static_cast<int>(index)] = static_cast<int>(id);
+  }
   for (const auto& node : proto.node_def()) function.nodes.push_back(from_proto(node));
   function.returns.assign(proto.ret().begin(), proto.ret().end());
   std::ranges::sort(function.returns);

@@ -34,10 +34,10 @@ pb::GraphDef export_graph_def(const Graph& graph, bool strip_defaults) {
   for (const Node* node : graph.nodes()) *def.add_node() = export_node(*node, strip_defaults);
   def.mutable_versions()->set_producer(kGraphDefVersion);
   def.mutable_versions()->set_min_consumer(kMinConsumer);
-  for (const auto& [name, function] : graph.functions().functions) {
+  for (const auto& [name, function] : graph.functions().all()) {
     *def.mutable_library()->add_function() = to_proto(*function);
   }
-  for (const auto& [name, gradient] : graph.functions().gradients) {
+  for (const auto& [name, gradient] : graph.functions().gradients()) {
     auto* proto = def.mutable_library()->add_gradient();
     proto->set_function_name(name);
     proto->set_gradient_func(gradient);

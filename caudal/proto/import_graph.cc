@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <charconv>
-#include <queue>
 #include <set>
 #include <unordered_map>
 
 #include "caudal/base/error.h"
 #include "caudal/base/strings.h"
+#include "caudal/graph/node_record.h"
 #include "caudal/proto/attr_proto.h"
 #include "caudal/proto/graph_def.h"
 
@@ -47,9 +47,9 @@ class Importer {
     index_nodes();
     const std::vector<int> order = sorted();
     check_names();
+    add_functions();
     for (const int i : order) add(i);
     for (const auto& [node, input, source] : back_edges_) graph_.connect(*node, input, output(source));
-    add_functions();
   }
 
  private:
@@ -72,7 +72,7 @@ class Importer {
   void check_ops() const {
     std::set<std::string> unknown;
     for (const auto& node : def_.node()) {
-      if (find_op(node.op()) == nullptr) unknown.insert(node.op());
+      if (graph_.find_op(node.op()) == nullptr) unknown.insert(node.op());
     }
     for (const auto& function : def_.library().function()) unknown.erase(function.signature().name());
     if (!unknown.empty()) throw unimplemented("the graph uses ops that are not registered: ", join(unknown, ", "));
@@ -121,32 +121,18 @@ class Importer {
 
   // An order in which every node follows its inputs, back edges of loops left out; the file's order among free choices.
   std::vector<int> sorted() const {
-    std::vector<int> waiting(def_.node_size());
-    std::vector<std::vector<int>> followers(def_.node_size());
+    std::vector<std::vector<int>> needs(def_.node_size());
     for (int i = 0; i < def_.node_size(); ++i) {
       for (const InputRef& ref : refs_[i]) {
-        if (is_mapped(ref) || is_back_edge(i, ref)) continue;
-        ++waiting[i];
-        followers[index_.at(ref.node)].push_back(i);
+        if (!is_mapped(ref) && !is_back_edge(i, ref)) needs[i].push_back(index_.at(ref.node));
       }
     }
-    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-    for (int i = 0; i < def_.node_size(); ++i) {
-      if (waiting[i] == 0) ready.push(i);
-    }
-    std::vector<int> order;
-    while (!ready.empty()) {
-      const int i = ready.top();
-      ready.pop();
-      order.push_back(i);
-      for (const int follower : followers[i]) {
-        if (--waiting[follower] == 0) ready.push(follower);
-      }
-    }
-    if (order.size() != waiting.size()) {
+    std::vector<int> order = dependency_order(needs);
+    if (order.size() != needs.size()) {
+      const std::set<int> sorted_nodes(order.begin(), order.end());
       std::vector<std::string> names;
       for (int i = 0; i < def_.node_size() && names.size() < 5; ++i) {
-        if (waiting[i] > 0) names.push_back("'" + def_.node(i).name() + "'");
+        if (!sorted_nodes.contains(i)) names.push_back("'" + def_.node(i).name() + "'");
       }
       throw invalid_argument("the graph has a cycle that is no loop, through ", join(names, ", "));
     }
@@ -187,27 +173,19 @@ class Importer {
       draft.op = proto.op();
       draft.name = full_name(proto.name());
       draft.device = proto.device();
-      draft.attrs = known_attrs(proto);
+      const OpDef& def = graph_.find_op(proto.op())->def;
+      draft.attrs = from_proto(proto.attr());
+      drop_unknown_attrs(def, draft.attrs);
       prefix_colocation(draft.attrs);
       std::vector<std::pair<int, InputRef>> back;
       const std::vector<Output> inputs = data_inputs(i, draft, back);
-      draft.inputs = grouped(lookup_op(proto.op()).def, draft.attrs, inputs);
+      draft.inputs = group_inputs(def, draft.attrs, inputs);
       Node& node = graph_.add(std::move(draft));
       nodes_[i] = &node;
       for (auto& [input, ref] : back) back_edges_.push_back({&node, input, ref});
     } catch (const Error& error) {
       throw error.at_node(proto.op(), proto.name());
     }
-  }
-
-  // Attributes that our definition has; a newer one may carry more, which count as absent if they start with '_' or
-  // hold nothing that changes the meaning for an older reader: TensorFlow drops unknown attributes with a default
-  // likewise.
-  static AttrMap known_attrs(const pb::NodeDef& proto) {
-    const OpDef& def = lookup_op(proto.op()).def;
-    AttrMap attrs = from_proto(proto.attr());
-    std::erase_if(attrs, [&](const auto& attr) { return !attr.first.starts_with('_') && !def.find_attr(attr.first); });
-    return attrs;
   }
 
   // Nodes that this one is to be placed with ("loc:@name") go by their new names.
@@ -244,36 +222,12 @@ class Importer {
     return inputs;
   }
 
-  // Inputs sorted to the arguments of the definition, with the counts that the attributes tell.
-  static std::vector<std::vector<Output>> grouped(const OpDef& def, const AttrMap& given,
-                                                  const std::vector<Output>& inputs) {
-    AttrMap attrs = given;
-    for (const AttrDef& attr : def.attrs) {
-      if (attr.default_value) attrs.emplace(attr.name, *attr.default_value);
-    }
-    std::vector<std::vector<Output>> groups;
-    std::size_t next = 0;
-    for (const ArgDef& arg : def.inputs) {
-      const auto size = static_cast<std::size_t>(arg_range({arg}, attrs, arg.name).size());
-      if (size > inputs.size() - next) throw_input_count(def, attrs, inputs.size());
-      groups.emplace_back(inputs.begin() + static_cast<std::ptrdiff_t>(next),
-                          inputs.begin() + static_cast<std::ptrdiff_t>(next + size));
-      next += size;
-    }
-    if (next != inputs.size()) throw_input_count(def, attrs, inputs.size());
-    return groups;
-  }
-
-  [[noreturn]] static void throw_input_count(const OpDef& def, const AttrMap& attrs, std::size_t given) {
-    throw invalid_argument(given, " inputs; ", expand_args(def.inputs, attrs).types.size(), " are wanted");
-  }
-
   void add_functions() {
     for (const auto& proto : def_.library().function()) {
-      graph_.functions().functions[proto.signature().name()] = std::make_shared<const Function>(from_proto(proto));
+      graph_.functions().add(std::make_shared<const Function>(from_proto(proto)));
     }
     for (const auto& proto : def_.library().gradient()) {
-      graph_.functions().gradients[proto.function_name()] = proto.gradient_func();
+      graph_.functions().set_gradient(proto.function_name(), proto.gradient_func());
     }
   }
 

@@ -25,7 +25,7 @@ void clear_devices(pb::GraphDef& def) {
 void add_op_list(const Graph& graph, pb::MetaGraphDef::MetaInfoDef& info) {
   std::set<std::string> used;
   for (const Node* node : graph.nodes()) used.insert(node->type());
-  for (const auto& [name, function] : graph.functions().functions) {
+  for (const auto& [name, function] : graph.functions().all()) {
     for (const NodeRecord& node : function->nodes) used.insert(node.op);
   }
   for (const std::string& name : used) {

@@ -16,14 +16,15 @@
 #include "caudal/plan/plan.h"
 #include "caudal/runtime/cpu_device.h"
 #include "caudal/runtime/executor.h"
+#include "caudal/runtime/function_runtime.h"
 
 namespace caudal::inline v0 {
 namespace {
 
 // A plan and the idle instances of its programs.
 struct PlannedRun {
-  PlannedRun(PlanRequest request, const PlanOptions& options, Device& device)
-      : plan(std::move(request), options, device) {}
+  PlannedRun(PlanRequest request, const PlanOptions& options, Device& device, FunctionRuntime& functions)
+      : plan(std::move(request), options, device, &functions) {}
 
   std::shared_ptr<InstancePool> pool_of(const std::shared_ptr<const Program>& program) {
     std::lock_guard lock(mutex);
@@ -85,7 +86,8 @@ struct Session::Impl {
         options(session_options),
         env(options.env != nullptr ? *options.env : default_env()),
         account(std::make_shared<MemoryAccount>(options.memory_limit)),
-        device(make_cpu_device(options.intra_op_threads, account)) {}
+        device(make_cpu_device(options.intra_op_threads, account)),
+        functions(make_function_runtime(graph.shared_functions(), *device, options.plan, states)) {}
 
   std::shared_ptr<PlannedRun> plan_for(PlanRequest request) {
     const std::string key = request_key(request);
@@ -97,7 +99,7 @@ struct Session::Impl {
     auto& planned = plans[key];
     if (planned == nullptr) {
       try {
-        planned = std::make_shared<PlannedRun>(std::move(request), options.plan, *device);
+        planned = std::make_shared<PlannedRun>(std::move(request), options.plan, *device, *functions);
       } catch (...) {
         plans.erase(key);
         throw;
@@ -115,6 +117,7 @@ struct Session::Impl {
   std::unique_ptr<Device> device;
   ResourceManager resources;
   NodeStates states;
+  std::unique_ptr<FunctionRuntime> functions;
   CancellationToken cancellation;
   std::atomic<std::int64_t> next_step{1};
   std::mutex mutex;
@@ -166,6 +169,7 @@ std::vector<Tensor> Session::Impl::run(PlannedRun& planned, std::span<const Tens
   step.device = device.get();
   step.env = &env;
   step.memory = account.get();
+  step.functions = functions.get();
   step.states = &states;
   step.tracer = run_options.tracer;
   step.check_numerics = run_options.check_numerics;
