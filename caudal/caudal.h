@@ -19,8 +19,10 @@
 #include "caudal/graph/scope.h"
 
 // Op functions, one header per family.
+#include "caudal/ops/accumulator_ops.h"
 #include "caudal/ops/activation.h"
 #include "caudal/ops/assert_ops.h"
+#include "caudal/ops/barrier_ops.h"
 #include "caudal/ops/batch_norm.h"
 #include "caudal/ops/bias.h"
 #include "caudal/ops/cast.h"
@@ -45,8 +47,10 @@
 #include "caudal/ops/partition_ops.h"
 #include "caudal/ops/partitioned_variable.h"
 #include "caudal/ops/pool.h"
+#include "caudal/ops/queue_ops.h"
 #include "caudal/ops/random.h"
 #include "caudal/ops/range_ops.h"
+#include "caudal/ops/reader_ops.h"
 #include "caudal/ops/reduction.h"
 #include "caudal/ops/scan.h"
 #include "caudal/ops/segment_ops.h"
@@ -56,6 +60,7 @@
 #include "caudal/ops/slicing.h"
 #include "caudal/ops/softmax.h"
 #include "caudal/ops/stack_ops.h"
+#include "caudal/ops/stage_ops.h"
 #include "caudal/ops/state_ops.h"
 #include "caudal/ops/string_ops.h"
 #include "caudal/ops/summary_ops.h"
@@ -74,7 +79,10 @@
 
 // Models, data, training, files.
 #include "caudal/data/dataset.h"
+#include "caudal/io/coordinator.h"
 #include "caudal/io/file_writer.h"
+#include "caudal/io/input_producer.h"
+#include "caudal/io/queue_runner.h"
 #include "caudal/nn/layers.h"
 #include "caudal/proto/graph_io.h"
 #include "caudal/train/callbacks.h"

@@ -454,25 +454,25 @@ std::vector<Output> QueueBase::dequeue(const OpOptions& options) const {
 }
 
 std::vector<Output> QueueBase::dequeue_many(const Operand& n, const OpOptions& options) const {
+  return dequeue_rows("QueueDequeueMany", "_DequeueMany", n, options);
+}
+
+std::vector<Output> QueueBase::dequeue_up_to(const Operand& n, const OpOptions& options) const {
+  return dequeue_rows("QueueDequeueUpTo", "_DequeueUpTo", n, options);
+}
+
+std::vector<Output> QueueBase::dequeue_rows(const std::string& type, const std::string& suffix, const Operand& n,
+                                            const OpOptions& options) const {
   const LocationScope where(options.where);
-  const Output count = n.to_output(int32, last_part(name()) + "_DequeueMany/n");
-  const Tensor* known = constant_value(count);
-  return with_shapes(OpBuilder(op("QueueDequeueMany"), named("_DequeueMany", options))
+  const NameScope scope(named(suffix, options).name);
+  const Output count = n.to_output(int32, "n");
+  const Tensor* known = type == "QueueDequeueMany" ? constant_value(count) : nullptr;
+  return with_shapes(OpBuilder(op(type), {.name = scope.prefix(), .where = options.where})
                          .input(ref_)
                          .input(count)
                          .attr("component_types", dtypes_)
                          .build_node(),
                      known != nullptr ? scalar_int(*known, "n") : -1);
-}
-
-std::vector<Output> QueueBase::dequeue_up_to(const Operand& n, const OpOptions& options) const {
-  const LocationScope where(options.where);
-  return with_shapes(OpBuilder(op("QueueDequeueUpTo"), named("_DequeueUpTo", options))
-                         .input(ref_)
-                         .input(n, int32)
-                         .attr("component_types", dtypes_)
-                         .build_node(),
-                     -1);
 }
 
 Operation QueueBase::close(bool cancel_pending_enqueues, const OpOptions& options) const {

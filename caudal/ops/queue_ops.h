@@ -79,6 +79,8 @@ class CAUDAL_API QueueBase {
   // "QueueSizeV2", or "QueueSize" where the handle is a reference.
   std::string op(const std::string& name) const;
   OpOptions named(const std::string& suffix, const OpOptions& options) const;
+  std::vector<Output> dequeue_rows(const std::string& type, const std::string& suffix, const Operand& n,
+                                   const OpOptions& options) const;
   std::vector<Output> with_shapes(Node& node, const std::optional<std::int64_t>& rows) const;
 
   Output ref_;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <functional>
+#include <thread>
 
 #include "caudal/graph/scope.h"
 #include "caudal/ops/constant.h"
@@ -229,6 +232,103 @@ TEST_F(QueueOps, SayWhenAHandleIsNoQueues) {
   const Output size = OpBuilder("QueueSizeV2", {}).input(variable).build();
   Session session;
   EXPECT_NE(error_of([&] { session.run(size); }).find("NOT_FOUND"), std::string::npos);
+}
+
+// ---- Waiting within and between runs
+
+SessionOptions one_thread() { return {.intra_op_threads = 1}; }
+
+TEST_F(QueueOps, MeetInOneRun) {
+  const FIFOQueue q(1, {int32}, {.shapes = {kScalar}});
+  const Output taken = q.dequeue()[0];
+  const Operation put = q.enqueue({7});
+  Session session(one_thread());
+  const auto results = session.run({taken, put});
+  EXPECT_EQ(results[0].item<int>(), 7);
+}
+
+// What is put in depends on what was taken out, twice, all in one run of one thread.
+TEST_F(QueueOps, PlayPingPongInOneRun) {
+  const FIFOQueue there(1, {int32}, {.shapes = {kScalar}}), back(1, {int32}, {.shapes = {kScalar}});
+  const Operation serve = there.enqueue({1});
+  const Output arrived = there.dequeue()[0];
+  const Operation answer = back.enqueue({OpBuilder("AddV2", {}).input(arrived).input(1).build()});
+  const Output returned = back.dequeue()[0];
+  Session session(one_thread());
+  for (int i = 0; i < 20; ++i) {
+    const auto results = session.run({returned, answer, serve});
+    EXPECT_EQ(results[0].item<int>(), 2);
+  }
+}
+
+TEST_F(QueueOps, LetManyWaitersThroughInOneRun) {
+  const FIFOQueue q(2, {int32}, {.shapes = {kScalar}});
+  Fetches fetches;
+  constexpr int kPairs = 40;
+  for (int i = 0; i < kPairs; ++i) fetches.emplace_back(q.dequeue()[0]);
+  for (int i = 0; i < kPairs; ++i) fetches.emplace_back(q.enqueue({i}));
+  Session session(one_thread());
+  const auto results = session.run(fetches);
+  int sum = 0;
+  for (int i = 0; i < kPairs; ++i) sum += results[i].item<int>();
+  EXPECT_EQ(sum, kPairs * (kPairs - 1) / 2);
+}
+
+TEST_F(QueueOps, StayUsableWhenARunTimesOut) {
+  const FIFOQueue q(1, {int32}, {.shapes = {kScalar}});
+  const Output taken = q.dequeue()[0], many = q.dequeue_many(2)[0];
+  const Operation put = q.enqueue({7});
+  Session session;
+  EXPECT_NE(error_of([&] { session.run(taken, {}, {.timeout_ms = 10}); }).find("DEADLINE_EXCEEDED"), std::string::npos);
+  session.run(put);
+  EXPECT_NE(error_of([&] { session.run(put, {}, {.timeout_ms = 10}); }).find("DEADLINE_EXCEEDED"), std::string::npos);
+  EXPECT_NE(error_of([&] { session.run(many, {}, {.timeout_ms = 10}); }).find("DEADLINE_EXCEEDED"), std::string::npos);
+  EXPECT_EQ(session.run(q.size()).item<int>(), 1);
+  EXPECT_EQ(session.run(taken).item<int>(), 7);
+}
+
+TEST_F(QueueOps, EndWithTheirSession) {
+  const FIFOQueue q(1, {int32}, {.shapes = {kScalar}});
+  const Output taken = q.dequeue()[0];
+  Session session;
+  std::string result;
+  std::thread waiting([&] { result = error_of([&] { session.run(taken); }); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  session.close();
+  waiting.join();
+  EXPECT_TRUE(result.starts_with("CANCELLED") || result.starts_with("FAILED_PRECONDITION")) << result;
+}
+
+TEST_F(QueueOps, EndWithAnotherFailureOfTheirRun) {
+  const FIFOQueue q(1, {int32}, {.shapes = {kScalar}});
+  const Output taken = q.dequeue()[0];
+  const Output fails =
+      OpBuilder("CheckNumerics", {}).input(std::vector<float>{1.F / 0.F}).attr("message", "bad").build();
+  Session session;
+  EXPECT_NE(error_of([&] { session.run({taken, fails}); }).find("bad"), std::string::npos);
+  session.run(q.enqueue({3}));
+  EXPECT_EQ(session.run(taken).item<int>(), 3);
+}
+
+TEST_F(QueueOps, ServeManyThreads) {
+  const FIFOQueue q(3, {int32}, {.shapes = {kScalar}});
+  const Output x = placeholder(int32), taken = q.dequeue()[0];
+  const Operation put = q.enqueue({x});
+  Session session;
+  constexpr int kThreads = 4, kEach = 100;
+  std::atomic<std::int64_t> sum{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kEach; ++i) session.run(put, {{x, Tensor(t * kEach + i)}});
+    });
+    threads.emplace_back([&] {
+      for (int i = 0; i < kEach; ++i) sum += session.run(taken).item<int>();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  constexpr std::int64_t kAll = kThreads * kEach;
+  EXPECT_EQ(sum.load(), kAll * (kAll - 1) / 2);
 }
 
 CAUDAL_OP_SAMPLES(FIFOQueueV2) { samples.covered_by("QueueOps.HandTuplesFromRunToRun"); }
