@@ -52,6 +52,7 @@ std::vector<Case> train_cases();
 std::vector<Case> overhead_cases();
 std::vector<Case> io_cases();
 std::vector<Case> start_cases();
+std::vector<Case> env_cases();
 
 // From nothing to the first result of LeNet-5 for one picture; its largest logit.
 float first_inference();

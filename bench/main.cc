@@ -14,7 +14,7 @@ constexpr char kUsage[] =
 
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (auto* cases : {train_cases, overhead_cases, io_cases, start_cases}) {
+  for (auto* cases : {train_cases, overhead_cases, io_cases, start_cases, env_cases}) {
     for (Case& one : cases()) all.push_back(std::move(one));
   }
   return all;

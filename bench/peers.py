@@ -38,8 +38,12 @@ PEERS = (
          ("train/*", "overhead/add_*", "start/process", "start/first_inference"), "torch"),
     Peer("torch-nhwc", "torch_eager.py", "torch", ("train/lenet*", "train/book*", "train/nature*"), "",
          environment=(("CAUDAL_BENCH_NHWC", "1"),)),
+    *(Peer(name, "environments.py", "rl", cases, "", environment=(("CAUDAL_BENCH_ENVIRONMENTS", name),))
+      for name, cases in (("ale", ("env/pong", "env/breakout")), ("envpool", ("env/pong", "env/breakout", "env/cartpole")),
+                          ("gymnasium", ("env/cartpole",)))),
 )
-REQUIREMENTS = {"default": HERE / "requirements.txt", "torch": HERE / "requirements-torch.txt"}
+REQUIREMENTS = {"default": HERE / "requirements.txt", "torch": HERE / "requirements-torch.txt",
+                "rl": HERE / "requirements-rl.txt"}
 
 
 class Unavailable(Exception):
@@ -143,7 +147,7 @@ def run(peer, command, threads, cases, arguments, log):
 
 def versions(python):
     """Names and versions of the packages that requirements name."""
-    code = "import importlib.metadata as m\nfor n in ('tensorflow-cpu','jax','torch','tensorboardX'):\n" \
+    code = "import importlib.metadata as m\nfor n in ('tensorflow-cpu','jax','torch','tensorboardX','ale-py','envpool','gymnasium'):\n" \
            "  try: print(n, m.version(n))\n  except m.PackageNotFoundError: pass"
     result = subprocess.run([str(python), "-c", code], capture_output=True, text=True)
     return ", ".join(result.stdout.splitlines())

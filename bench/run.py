@@ -195,8 +195,9 @@ def select(goals, pattern):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="dev bench", description="Measures Caudal and, with --peers, others beside it.")
-    parser.add_argument("--peers", nargs="?", const="default", metavar="GROUPS",
-                        help="install peers and measure them too; groups: default (TensorFlow, JAX, tensorboardX), torch")
+    parser.add_argument("--peers", nargs="?", const="default,rl", metavar="GROUPS",
+                        help="install peers and measure them too; groups: default (TensorFlow, JAX, tensorboardX), rl (ALE, "
+                             "EnvPool, Gymnasium), torch; without names the first two")
     parser.add_argument("--only", default="", metavar="PATTERN", help="rows whose name contains this or fits it: train/, io/check*")
     parser.add_argument("--quick", action="store_true", help="short windows: shows the path, not the truth")
     parser.add_argument("--json", action="store_true", help="a JSON line per row on standard output")

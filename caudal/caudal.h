@@ -90,3 +90,9 @@
 #include "caudal/train/optimizer.h"
 #include "caudal/train/saver.h"
 #include "caudal/train/trainer.h"
+
+// Reinforcement learning.
+#include "caudal/rl/atari_wrappers.h"
+#include "caudal/rl/recording.h"
+#include "caudal/rl/vector_environment.h"
+#include "caudal/rl/wrappers.h"

@@ -121,6 +121,63 @@ class VectorTest(unittest.TestCase):
             env.reset()
 
 
+class GrayGame(gymnasium.Env):
+    """CaudalPong frame by frame with the face of ale_py's AtariEnv that AtariPreprocessing looks at."""
+
+    _frameskip = 1
+
+    def __init__(self):
+        self.game = caudal.rl.Env("CaudalPongNoFrameskip-v4", obs_type="grayscale")
+        self.observation_space, self.action_space = self.game.observation_space, self.game.action_space
+        self.ale, self.screen = self, None
+
+    def get_action_meanings(self):
+        return self.game.get_action_meanings()
+
+    def lives(self):
+        return 0
+
+    def getScreenGrayscale(self, out):
+        out[...] = self.screen
+
+    def reset(self, *, seed=None, options=None):
+        # The first word seeds Python's random numbers, the second the game's.
+        super().reset(seed=None if seed is None else int(np.random.SeedSequence(seed).generate_state(2)[0]))
+        self.screen, info = self.game.reset(seed=seed)
+        return self.screen, info
+
+    def step(self, action):
+        self.screen, *rest = self.game.step(action)
+        return self.screen, *rest
+
+
+class PreprocessingTest(unittest.TestCase):
+    def test_equals_gymnasiums(self):
+        for size, skip in ((84, 4), (84, 1), (168, 3), (252, 4)):
+            with self.subTest(size=size, skip=skip):
+                theirs = gymnasium.wrappers.AtariPreprocessing(GrayGame(), screen_size=size, frame_skip=skip)
+                theirs = gymnasium.wrappers.FrameStackObservation(theirs, 4)
+                ours = caudal.rl.Env("CaudalPongNoFrameskip-v4", wrapper=f"atari:stack=4,screen_size={size},frame_skip={skip}")
+                self.assertEqual(ours.observation_space, theirs.observation_space)
+                rng = np.random.default_rng(0)
+                np.testing.assert_array_equal(ours.reset(seed=11)[0], theirs.reset(seed=11)[0])
+                for _ in range(150):
+                    action = int(rng.integers(6))
+                    got, expected = ours.step(action), theirs.step(action)
+                    np.testing.assert_array_equal(got[0], expected[0])
+                    self.assertEqual(got[1:4], expected[1:4])
+
+    def test_skips_as_ale(self):
+        import ale_py
+        gymnasium.register_envs(ale_py)
+        for seed in (5, 123456):
+            theirs, ours = make_quietly("Pong-v0"), caudal.rl.Env("CaudalPong-v0")
+            theirs.reset(seed=seed)
+            ours.reset(seed=seed)
+            frames = [[env.step(0)[4]["frame_number"] for _ in range(100)] for env in (theirs, ours)]
+            self.assertEqual(*frames)
+
+
 def bridged(env_id, **options):
     return caudal.rl.Env("Gymnasium", env=env_id, python=sys.executable, **options)
 
