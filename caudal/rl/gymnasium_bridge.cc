@@ -2,9 +2,10 @@
 //
 //   rl::make("Gymnasium", {{"env", "FrozenLake-v1"}, {"python", "/path/to/venv/bin/python"}})
 //
-// Options: env (its id); python (the interpreter); import (modules that register environments, separated by ';', such as ale_py);
-// kwargs (a JSON object for gymnasium.make); timeout (seconds for one answer); restarts (how many times a dead child is
-// replaced: the episode is then truncated, and Info::more tells the count; beyond that its death is an error).
+// Options: env (its id); python (the interpreter); import (modules that register environments, separated by ';', such
+// as ale_py); kwargs (a JSON object for gymnasium.make); timeout (seconds for one answer); restarts (how many times a
+// dead child is replaced: the episode is then truncated, and Info::more tells the count; beyond that its death is an
+// error).
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -68,7 +68,7 @@ class GoalsTest(unittest.TestCase):
         self.assertEqual(len(names), len(set(names)))
         known = {peer.name for peer in peers.PEERS}
         for one in goals:
-            self.assertIn(one["case"].split("/")[0], ("train", "overhead", "io", "start"))
+            self.assertIn(one["case"].split("/")[0], ("train", "overhead", "io", "start", "env"))
             self.assertGreater(one["goal"], 0)
             self.assertTrue(one["metric"] and one["unit"])
             self.assertLessEqual(set(one.get("peers", [])), known, one["case"])

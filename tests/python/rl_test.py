@@ -1,11 +1,16 @@
 """Environments across the border to Python: ours under Gymnasium's checker and beside Gymnasium's own, Gymnasium's through the
 bridge."""
+import json
 import os
 import pathlib
+import pty
 import random
 import signal
+import subprocess
 import sys
+import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -15,6 +20,7 @@ import gymnasium
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
+from PIL import Image
 
 import caudal.rl
 
@@ -178,6 +184,22 @@ class PreprocessingTest(unittest.TestCase):
             self.assertEqual(*frames)
 
 
+_LIAR = """
+import gymnasium
+import numpy as np
+
+class Liar(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,))
+    action_space = gymnasium.spaces.Discrete(2)
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(2, np.float32), {}
+    def step(self, action):
+        return np.zeros(3, np.float32), 0.0, False, False, {}
+
+gymnasium.register("Liar-v0", entry_point=Liar, disable_env_checker=True)
+"""
+
+
 def bridged(env_id, **options):
     return caudal.rl.Env("Gymnasium", env=env_id, python=sys.executable, **options)
 
@@ -245,6 +267,15 @@ class BridgeTest(unittest.TestCase):
                 env.reset()
         self.assertGreaterEqual(cut, 15)
 
+    def test_wrong_shapes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "caudal_liar.py").write_text(_LIAR, encoding="utf-8")
+            with unittest.mock.patch.dict(os.environ, {"PYTHONPATH": folder}):
+                env = bridged("Liar-v0", **{"import": "caudal_liar"})
+            env.reset()
+            with self.assertRaisesRegex(caudal.rl.Error, r"ValueError: an observation of shape \(3,\) where the space has \(2,\)"):
+                env.step(0)
+
     def test_bad_input(self):
         with self.assertRaisesRegex(caudal.rl.Error, "UNKNOWN: Nothing-v0: the Python process says NameNotFound"):
             bridged("Nothing-v0")
@@ -252,6 +283,58 @@ class BridgeTest(unittest.TestCase):
             caudal.rl.Env("Gymnasium", env="CartPole-v1", python="/nowhere/python")
         with self.assertRaisesRegex(caudal.rl.Error, "needs the option env"):
             caudal.rl.Env("Gymnasium")
+
+
+class CommandTest(unittest.TestCase):
+    """caudal rl."""
+
+    def run_rl(self, *words, code=0):
+        result = subprocess.run([os.environ["CAUDAL_BIN"], "rl", *words], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result.stdout if code == 0 else result.stderr
+
+    def test_envs(self):
+        rows = json.loads(self.run_rl("envs", "--json"))["environments"]
+        ids = {row["id"]: row for row in rows}
+        self.assertEqual(ids["CartPole-v1"]["max_episode_steps"], 500)
+        self.assertIn("Box(0, 255, (210, 160, 3), uint8)", self.run_rl("envs", "CaudalPong-v0"))
+
+    def test_pictures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            gif, png = f"{folder}/a.gif", f"{folder}/a.png"
+            told = json.loads(self.run_rl("play", "CaudalPong-v0", "--steps", "40", "--gif", gif, "--png", png, "--json"))
+            self.assertEqual(told["steps"], 40)
+            with Image.open(gif) as animation:
+                self.assertEqual((animation.size, animation.n_frames), ((160, 210), 41))
+                animation.seek(40)
+                shown = np.asarray(animation.convert("RGB"))
+            with Image.open(png) as sheet:
+                last = np.asarray(sheet.convert("RGB"))[-210:, -160:]
+            np.testing.assert_array_equal(shown, last)
+
+    def test_errors(self):
+        self.assertIn("FAILED_PRECONDITION: there is no terminal to play in. Give --gif FILE", self.run_rl("play", code=1))
+        self.assertIn("Did you mean 'CartPole-v0' or 'CartPole-v1'?", self.run_rl("play", "CartPole", "--gif", "/tmp/x.gif", code=1))
+        self.assertIn("Did you mean 'envs'?", self.run_rl("env", code=2))
+
+    def test_play_in_a_terminal(self):
+        parent, child = pty.openpty()
+        with subprocess.Popen([os.environ["CAUDAL_BIN"], "rl", "play", "CartPole-v1"], stdin=child, stdout=child) as process:
+            os.close(child)
+            seen = b""
+            while seen.count(b"reward") < 5:
+                seen += os.read(parent, 65536)
+            os.write(parent, b"\x1b[C")
+            os.write(parent, b"q")
+            try:
+                while piece := os.read(parent, 65536):
+                    seen += piece
+            except OSError:
+                pass  # the terminal's other end is closed
+            self.assertEqual(process.wait(60), 0)
+        os.close(parent)
+        self.assertIn("\u2580".encode(), seen)
+        self.assertIn(b"\x1b[?25h", seen[-2000:])
 
 
 if __name__ == "__main__":
