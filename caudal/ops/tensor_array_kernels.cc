@@ -56,6 +56,8 @@ std::vector<std::int32_t> indices_of(const Tensor& indices) {
 }
 
 std::vector<std::int32_t> first_indices(std::int64_t n) {
+  constexpr std::int64_t kMost = 1 << 26;
+  if (n > kMost) throw resource_exhausted("a TensorArray of ", n, " elements is too long to be taken whole");
   std::vector<std::int32_t> indices(n);
   std::iota(indices.begin(), indices.end(), 0);
   return indices;

@@ -1,5 +1,6 @@
 #include "caudal/ops/tensor_array_storage.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "caudal/base/error.h"
@@ -18,7 +19,7 @@ PartialShape joined(const Shape& front, const PartialShape& back) {
 
 }  // namespace
 
-TensorArrayStorage::TensorArrayStorage(Config config) : config_(std::move(config)), elements_(config_.size) {}
+TensorArrayStorage::TensorArrayStorage(Config config) : config_(std::move(config)), size_(config_.size) {}
 
 std::string TensorArrayStorage::describe() const { return "TensorArray '" + config_.name + "'"; }
 
@@ -36,14 +37,13 @@ void TensorArrayStorage::write(ThreadPool& pool, std::span<const std::int32_t> i
 }
 
 void TensorArrayStorage::write_one(ThreadPool& pool, std::int32_t index, const Tensor& value) {
-  const auto size = static_cast<std::int32_t>(elements_.size());
-  if (index < 0 || (!config_.dynamic_size && index >= size)) {
+  if (index < 0 || (!config_.dynamic_size && index >= size_)) {
     throw invalid_argument("TensorArray ", config_.name, ": Tried to write to index ", index,
-                           " but array is not resizeable and size is: ", size);
+                           " but array is not resizeable and size is: ", size_);
   }
   if (index == INT32_MAX) throw invalid_argument("TensorArray ", config_.name, ": index ", index, " is too large");
   check_value(index, value);
-  if (index >= size) elements_.resize(static_cast<std::size_t>(index) + 1);
+  size_ = std::max(size_, index + 1);
   Element& element = elements_[index];
   if (element.written) return add(pool, index, value);
   element.tensor = value;
@@ -66,9 +66,10 @@ void TensorArrayStorage::check_value(std::int32_t index, const Tensor& value) {
            " (consider setting infer_shape=False).");
   }
   if (config_.identical_element_shapes) config_.element_shape = value.shape();
-  if (index >= static_cast<std::int32_t>(elements_.size())) return;
-  if (elements_[index].read) refuse("it has already been read.");
-  if (elements_[index].written && !config_.is_grad) refuse("it has already been written to.");
+  const auto there = elements_.find(index);
+  if (there == elements_.end()) return;
+  if (there->second.read) refuse("it has already been read.");
+  if (there->second.written && !config_.is_grad) refuse("it has already been written to.");
 }
 
 void TensorArrayStorage::add(ThreadPool& pool, std::int32_t index, const Tensor& value) {
@@ -107,12 +108,11 @@ std::vector<Tensor> TensorArrayStorage::read(std::span<const std::int32_t> indic
 }
 
 Tensor TensorArrayStorage::read_one(std::int32_t index) {
-  const auto size = static_cast<std::int32_t>(elements_.size());
-  if (index < 0 || (!config_.is_grad && index >= size)) {
-    throw invalid_argument("Tried to read from index ", index, " but array size is: ", size);
+  if (index < 0 || index == INT32_MAX || (!config_.is_grad && index >= size_)) {
+    throw invalid_argument("Tried to read from index ", index, " but array size is: ", size_);
   }
-  if (index >= size || !elements_[index].written) assume_zeros(index);
   Element& element = elements_[index];
+  if (!element.written) assume_zeros(index, element);
   if (element.cleared) {
     throw invalid_argument("TensorArray ", config_.name, ": Could not read index ", index,
                            " twice because it was cleared after a previous read (perhaps try setting "
@@ -131,15 +131,10 @@ Tensor TensorArrayStorage::read_one(std::int32_t index) {
 }
 
 // Where stop_gradient() let nothing arrive at a place, its gradient is read all the same.
-void TensorArrayStorage::assume_zeros(std::int32_t index) {
-  constexpr std::int32_t kFarthest = 1 << 24;  // a gradient array has no end of its own
-  const auto size = static_cast<std::int32_t>(elements_.size());
-  Shape shape;
-  if (config_.is_grad && index < size && elements_[index].shape.rank() > 0) {
-    shape = elements_[index].shape;
-  } else if (const auto known = config_.element_shape.to_shape()) {
-    shape = *known;
-  } else {
+void TensorArrayStorage::assume_zeros(std::int32_t index, Element& element) {
+  const bool knows_its_shape = config_.is_grad && element.shape.rank() > 0;
+  const auto common = config_.element_shape.to_shape();
+  if (!knows_its_shape && !common) {
     throw invalid_argument(
         "TensorArray ", config_.name, ": Could not read from TensorArray index ", index,
         ".  Furthermore, the element shape is not fully defined: ", config_.element_shape,
@@ -148,14 +143,9 @@ void TensorArrayStorage::assume_zeros(std::int32_t index) {
         "forward TensorArray, the proper all-zeros tensor will be returned instead of incurring this "
         "error.");
   }
-  if (index >= size && index > kFarthest) {
-    throw invalid_argument("Tried to read from index ", index, " but array size is: ", size);
-  }
-  if (index >= size) elements_.resize(static_cast<std::size_t>(index) + 1);
-  for (std::int32_t i = std::min(size, index); i <= index; ++i) {
-    elements_[i].shape = shape;
-    elements_[i].written = true;
-  }
+  if (!knows_its_shape) element.shape = *common;
+  size_ = std::max(size_, index + 1);
+  element.written = true;
 }
 
 // ---- The whole
@@ -163,13 +153,13 @@ void TensorArrayStorage::assume_zeros(std::int32_t index) {
 std::int32_t TensorArrayStorage::size() const {
   std::lock_guard lock(mutex_);
   check_open();
-  return static_cast<std::int32_t>(elements_.size());
+  return size_;
 }
 
 std::int32_t TensorArrayStorage::pack_size() const {
   std::lock_guard lock(mutex_);
   check_open();
-  return config_.is_grad ? config_.marked_size : static_cast<std::int32_t>(elements_.size());
+  return config_.is_grad ? config_.marked_size : size_;
 }
 
 void TensorArrayStorage::set_marked_size(std::int32_t size) {
@@ -194,15 +184,16 @@ void TensorArrayStorage::close() {
   closed_ = true;
 }
 
-std::vector<TensorArrayStorage::Element> TensorArrayStorage::zeros_like_elements(const Shape& prepend) const {
-  std::vector<Element> zeros(elements_.size());
-  for (std::size_t i = 0; i < zeros.size(); ++i) {
-    if (!elements_[i].written) continue;
+std::unordered_map<std::int32_t, TensorArrayStorage::Element> TensorArrayStorage::zeros_like_elements(
+    const Shape& prepend) const {
+  std::unordered_map<std::int32_t, Element> zeros;
+  for (const auto& [index, element] : elements_) {
+    if (!element.written) continue;
     auto dims = prepend.to_vector();
-    const auto own = elements_[i].shape.dims();
+    const auto own = element.shape.dims();
     dims.insert(dims.end(), own.begin(), own.end());
-    zeros[i].shape = Shape(dims);
-    zeros[i].written = true;
+    zeros[index].shape = Shape(dims);
+    zeros[index].written = true;
   }
   return zeros;
 }
@@ -220,6 +211,7 @@ std::shared_ptr<TensorArrayStorage> TensorArrayStorage::gradient(const std::stri
   if (gradient != nullptr) return gradient;
   gradient = std::make_shared<TensorArrayStorage>(Config{.name = config_.name + "@" + source,
                                                          .dtype = config_.dtype,
+                                                         .size = size_,
                                                          .element_shape = joined(prepend, config_.element_shape),
                                                          .identical_element_shapes = config_.identical_element_shapes,
                                                          .is_grad = true,

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "caudal/base/thread_pool.h"
@@ -70,14 +71,15 @@ class TensorArrayStorage final : public Resource {
   void add(ThreadPool& pool, std::int32_t index, const Tensor& value);
   Tensor read_one(std::int32_t index);
   // Makes an element that was never written readable as zeros.
-  void assume_zeros(std::int32_t index);
-  std::vector<Element> zeros_like_elements(const Shape& prepend) const;
+  void assume_zeros(std::int32_t index, Element& element);
+  std::unordered_map<std::int32_t, Element> zeros_like_elements(const Shape& prepend) const;
 
   mutable std::mutex mutex_;
   Config config_;
   bool closed_ = false;
   bool summed_ = false;  // some place was written twice: no gradient any more
-  std::vector<Element> elements_;
+  std::int32_t size_;
+  std::unordered_map<std::int32_t, Element> elements_;  // that were touched: a large size alone costs nothing
   std::map<std::string, std::shared_ptr<TensorArrayStorage>> gradients_;
 };
 

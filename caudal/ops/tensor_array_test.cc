@@ -180,6 +180,15 @@ TEST_F(TensorArrayOps, RefuseWhatTensorFlowRefuses) {
   expect_error(TensorArray(float32, -1).flow(), "Size should be >= 0.");
 }
 
+TEST_F(TensorArrayOps, HugeSizesCostNothingUntilTheyAreUsed) {
+  const TensorArray array = TensorArray(float32, INT32_MAX).write(INT32_MAX - 1, 5.0F);
+  Session session;
+  EXPECT_EQ(session.run(array.read(INT32_MAX - 1)).item<float>(), 5.0F);
+  expect_error(array.concat(), "too long to be taken whole", Code::kResourceExhausted);
+  const TensorArray grown = TensorArray(float32, 0, {.dynamic_size = true}).write(INT32_MAX - 1, 5.0F);
+  EXPECT_EQ(session.run(grown.size()).item<int>(), INT32_MAX);
+}
+
 TEST_F(TensorArrayOps, ClosedArraysAreOfNoUse) {
   const TensorArray array(float32, 3, {.tensor_array_name = "foo"});
   const Operation close = array.close();

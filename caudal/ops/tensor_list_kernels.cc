@@ -12,7 +12,7 @@ namespace caudal::inline v0::internal {
 namespace {
 
 // A list longer than this is a mistake, or meant to exhaust memory.
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 27;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 24;
 
 const TensorList& list_of(const Variant& value) {
   const auto* list = value.as<TensorList>();
@@ -51,8 +51,12 @@ std::int32_t scalar_of(const Tensor& value, std::string_view what) {
   return value.item<std::int32_t>();
 }
 
-void resize(TensorList& list, std::int64_t size) {
+void resize(const RunContext& c, TensorList& list, std::int64_t size) {
   if (size > kMaxElements) throw resource_exhausted("a TensorList of ", size, " elements is too long");
+  // Elements that are not set cost memory too.
+  const std::size_t bytes = static_cast<std::size_t>(size) * sizeof(Tensor);
+  c.step().memory->charge(bytes);
+  c.step().memory->refund(bytes);
   list.tensors.resize(size);
 }
 
@@ -144,7 +148,7 @@ void run_set_item(RunContext& c) {
   }
   Tensor kept = c.take_input(2);
   TensorList& output = writable_output(c, list);
-  if (index >= size) resize(output, std::int64_t{index} + 1);
+  if (index >= size) resize(c, output, std::int64_t{index} + 1);
   output.tensors[index] = std::move(kept);
 }
 
@@ -153,7 +157,7 @@ void run_resize(RunContext& c) {
   if (c.input(1).rank() != 0) throw invalid_argument("size must be a scalar");
   const auto size = c.input(1).item<std::int32_t>();
   if (size < 0) throw invalid_argument("TensorListSlice expects size to be non-negative. Got: ", size);
-  resize(writable_output(c, list), size);
+  resize(c, writable_output(c, list), size);
 }
 
 void scatter(const Tensor& values, const Tensor& indices, TensorList& list) {
@@ -188,7 +192,7 @@ void run_scatter_into(RunContext& c) {
   }
   const std::int64_t size = list_size_for(indices);
   TensorList& output = writable_output(c, list);
-  if (size > static_cast<std::int64_t>(output.tensors.size())) resize(output, size);
+  if (size > static_cast<std::int64_t>(output.tensors.size())) resize(c, output, size);
   scatter(values, indices, output);
 }
 
@@ -362,7 +366,7 @@ void run_list_reserve(RunContext& c) {
     throw invalid_argument("The num_elements to reserve must be a non negative number, but got ", size);
   }
   list->dtype = c.node().attr<DType>("element_dtype");
-  resize(*list, size);
+  resize(c, *list, size);
   set_list(c, std::move(list));
 }
 
@@ -380,7 +384,7 @@ void run_list_from_tensor(RunContext& c) {
     throw invalid_argument("Specified a list with shape ", list->element_shape, " from a tensor with shape ",
                            all.shape().remove(0));
   }
-  resize(*list, all.dim(0));
+  resize(c, *list, all.dim(0));
   for (std::int64_t i = 0; i < all.dim(0); ++i) list->tensors[i] = slice(all, i);
   set_list(c, std::move(list));
 }
@@ -442,7 +446,7 @@ void run_list_scatter(RunContext& c) {
   if (wanted != -1 && size > wanted) {
     throw invalid_argument("TensorListScatter: Trying to scatter at index ", size - 1, " in list with size ", wanted);
   }
-  resize(*list, std::max(size, wanted));
+  resize(c, *list, std::max(size, wanted));
   scatter(values, indices, *list);
   set_list(c, std::move(list));
 }
