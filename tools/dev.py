@@ -13,6 +13,7 @@ COMMANDS = {
     "fmt": "devlib.formatting",
     "lint": "devlib.linting",
     "bench": "devlib.benching",
+    "suite": "devlib.suite",
 }
 
 

@@ -3,35 +3,16 @@
 #include <utility>
 
 #include "caudal/base/error.h"
+#include "caudal/tensor/charged_buffer.h"
 
 namespace caudal::inline v0 {
 namespace {
-
-// A buffer of the heap that gives its bytes back to the account when it goes.
-class AccountedBuffer final : public Buffer {
- public:
-  AccountedBuffer(BufferRef inner, std::shared_ptr<MemoryAccount> account)
-      : Buffer(inner->data(), inner->bytes(), MemorySpace{}), inner_(std::move(inner)), account_(std::move(account)) {}
-
- private:
-  ~AccountedBuffer() override { account_->refund(bytes()); }
-  BufferRef inner_;
-  std::shared_ptr<MemoryAccount> account_;
-};
 
 class AccountedAllocator final : public Allocator {
  public:
   explicit AccountedAllocator(std::shared_ptr<MemoryAccount> account) : account_(std::move(account)) {}
   std::string name() const override { return "cpu"; }
-  BufferRef allocate(std::size_t bytes) override {
-    account_->charge(bytes);
-    try {
-      return BufferRef(new AccountedBuffer(host_allocator().allocate(bytes), account_));
-    } catch (...) {
-      account_->refund(bytes);
-      throw;
-    }
-  }
+  BufferRef allocate(std::size_t bytes) override { return allocate_charged(bytes, account_); }
 
  private:
   std::shared_ptr<MemoryAccount> account_;

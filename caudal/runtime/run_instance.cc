@@ -102,7 +102,15 @@ RunInstance::RunInstance(std::shared_ptr<const Program> program, Allocator& allo
   dead_.resize(steps.size());
   loop_bodies_.resize(program_->loops.size());
   loop_pools_.resize(program_->loops.size());
-  reset();
+  std::vector<bool> forgotten(values_.size());
+  for (const Step& step : steps) {
+    for (const int s : step.release) forgotten[s] = true;
+  }
+  for (std::size_t s = 0; s < values_.size(); ++s) {
+    const bool constant = program_->slots[s].constant.valid() && !program_->slots[s].may_be_dead;
+    if (!forgotten[s] && !constant) kept_.push_back(static_cast<int>(s));
+  }
+  reset(true);
 }
 
 RunInstance::~RunInstance() = default;
@@ -119,16 +127,22 @@ InstancePool& RunInstance::loop_pool(int loop) {
   return *pool;
 }
 
-void RunInstance::reset() {
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    values_[i] = Value{};
-    // One that may be dead comes with its step.
-    if (!program_->slots[i].may_be_dead) values_[i].tensor = program_->slots[i].constant;
+void RunInstance::reset_slot(int s) {
+  values_[s] = Value{};
+  // One that may be dead comes with its step.
+  if (!program_->slots[s].may_be_dead) values_[s].tensor = program_->slots[s].constant;
+}
+
+void RunInstance::reset(bool whole) {
+  if (!whole) {
+    for (const int s : kept_) reset_slot(s);
+    return;
   }
+  for (std::size_t s = 0; s < values_.size(); ++s) reset_slot(static_cast<int>(s));
   for (RunContext& context : contexts_) context.finish();
   carried_.clear();
   for (const auto& body : loop_bodies_) {
-    if (body != nullptr) body->reset();
+    if (body != nullptr) body->reset(true);
   }
 }
 
@@ -155,8 +169,8 @@ std::unique_ptr<RunInstance> InstancePool::take(Allocator& allocator) {
   return std::make_unique<RunInstance>(program_, allocator);
 }
 
-void InstancePool::give_back(std::unique_ptr<RunInstance> instance) {
-  instance->reset();
+void InstancePool::give_back(std::unique_ptr<RunInstance> instance, bool finished) {
+  instance->reset(!finished);
   std::lock_guard lock(mutex_);
   if (idle_.size() < kMaxIdle) idle_.push_back(std::move(instance));
 }

@@ -31,14 +31,15 @@ class RunInstance {
   InstancePool& loop_pool(int loop);
   // Values between two iterations, by head.
   std::vector<Value>& carried() { return carried_; }
-  // Back to the state before a run, also after one that failed half-way.
-  void reset();
+  // Back to the state before a run. After one that went through only what a run does not forget by itself is looked at.
+  void reset(bool whole);
 
   // The largest tensors alive, for messages: "conv1/Relu:0 float32[32,28,28,6] 0.6 MB, ...".
   std::string largest_live(std::size_t count) const;
 
  private:
   class ArenaSlice;
+  void reset_slot(int s);
 
   std::shared_ptr<const Program> program_;
   BufferRef arena_;
@@ -52,6 +53,7 @@ class RunInstance {
   std::vector<std::unique_ptr<RunInstance>> loop_bodies_;
   std::vector<std::unique_ptr<InstancePool>> loop_pools_;
   std::vector<Value> carried_;
+  std::vector<int> kept_;  // slots that no step forgets
 };
 
 // Instances of one program that wait for their next run. Thread-safe.
@@ -59,7 +61,8 @@ class InstancePool {
  public:
   explicit InstancePool(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
   std::unique_ptr<RunInstance> take(Allocator& allocator);
-  void give_back(std::unique_ptr<RunInstance> instance);
+  // `finished`: the run went through.
+  void give_back(std::unique_ptr<RunInstance> instance, bool finished = false);
 
  private:
   static constexpr std::size_t kMaxIdle = 8;

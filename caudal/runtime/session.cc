@@ -44,14 +44,17 @@ class InstanceLease {
  public:
   InstanceLease(std::shared_ptr<InstancePool> pool, Allocator& allocator)
       : pool_(std::move(pool)), instance_(pool_->take(allocator)) {}
-  ~InstanceLease() { pool_->give_back(std::move(instance_)); }
+  ~InstanceLease() { pool_->give_back(std::move(instance_), finished_); }
   InstanceLease(const InstanceLease&) = delete;
   InstanceLease& operator=(const InstanceLease&) = delete;
   RunInstance& operator*() const { return *instance_; }
+  // The run went through.
+  void finish() { finished_ = true; }
 
  private:
   std::shared_ptr<InstancePool> pool_;
   std::unique_ptr<RunInstance> instance_;
+  bool finished_ = false;
 };
 
 std::string request_key(const PlanRequest& request) {
@@ -146,7 +149,7 @@ std::vector<Tensor> Session::Impl::run(PlannedRun& planned, std::span<const Tens
   const PlanRequest& request = planned.plan.request();
   for (std::size_t i = 0; i < feeds.size(); ++i) check_feed(request.feeds[i], feeds[i]);
   const auto program = planned.plan.program_for(feeds);
-  const InstanceLease lease(planned.pool_of(program), device->allocator());
+  InstanceLease lease(planned.pool_of(program), device->allocator());
   RunInstance& instance = *lease;
 
   CancellationToken token(&cancellation);
@@ -183,6 +186,7 @@ std::vector<Tensor> Session::Impl::run(PlannedRun& planned, std::span<const Tens
     }
   } unlink{run_options.cancellation, linked};
   execute(instance, step);
+  if (!program->can_wait) lease.finish();  // else some units may not have run
 
   std::vector<Tensor> results;
   results.reserve(program->fetch_slots.size());

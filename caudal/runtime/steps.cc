@@ -225,7 +225,12 @@ Error placed(const Error& error, const Step& step, const RunInstance& instance) 
 }
 
 void release(RunInstance& instance, const Step& step) {
-  for (const int s : step.release) instance.slot(s) = Value{};
+  for (const int s : step.release) {
+    Value& value = instance.slot(s);
+    value.tensor = Tensor();
+    if (value.ref != nullptr) value.ref.reset();
+    value.dead = false;
+  }
 }
 
 void check_numerics(RunInstance& instance, const Step& step, const RunContext& context) {
