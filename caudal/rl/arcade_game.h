@@ -75,6 +75,9 @@ class CAUDAL_API ArcadeGame {
   // The last frame: kScreenPixels bytes, row by row, indices into the palette. Valid until the next reset, play or
   // restore.
   virtual const std::uint8_t* screen() = 0;
+  // The frame before the last since the reset, as long: for the maximum of two frames where an end came too early to
+  // announce them. A game that cannot draw it any more gives the last one.
+  virtual const std::uint8_t* previous_screen() { return screen(); }
   // The console's memory (128 bytes on the Atari); empty where there is none.
   virtual std::span<const std::uint8_t> ram() const = 0;
 

@@ -39,23 +39,26 @@ class Spot final : public ArcadeGame {
   }
   void set_repeat_action_probability(double) override {}
   void seed(std::uint32_t seed) override { random_ = NumpyRandom(seed); }
-  void reset() override { frame_ = place_ = 0; }
+  void reset() override { frame_ = place_ = previous_place_ = 0; }
   int play(Joystick position, bool draw) override {
     if (game_over()) return 0;
     ++frame_;
     drawn_ahead_ += draw;
+    previous_place_ = place_;
     place_ += position == Joystick::kRight ? 3 : position == Joystick::kLeft ? -2 : position == Joystick::kFire ? 7 : 0;
     place_ += static_cast<int>(random_.integers(0, 3));
     return frame_ % 5 == 0 ? 2 : 0;
   }
   bool game_over() const override { return frame_ >= 3 * kLifeFrames; }
   int lives() const override { return 3 - frame_ / kLifeFrames; }
-  const std::uint8_t* screen() override {
+  const std::uint8_t* screen() override { return painted(frame_, place_); }
+  const std::uint8_t* previous_screen() override { return painted(frame_ - 1, previous_place_); }
+  const std::uint8_t* painted(int frame, int place) {
     for (int i = 0; i < kScreenPixels; ++i)
       screen_[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(i / 160 / 9);
     for (int i = 0; i < 900; ++i)
-      screen_[static_cast<std::size_t>((place_ * 97 + i * (frame_ + 1)) % kScreenPixels + kScreenPixels) %
-              kScreenPixels] = static_cast<std::uint8_t>(frame_ * 11 + i / 90);
+      screen_[static_cast<std::size_t>((place * 97 + i * (frame + 1)) % kScreenPixels + kScreenPixels) %
+              kScreenPixels] = static_cast<std::uint8_t>(frame * 11 + i / 90);
     return screen_.data();
   }
   std::span<const std::uint8_t> ram() const override { return {}; }
@@ -72,7 +75,7 @@ class Spot final : public ArcadeGame {
 
  private:
   NumpyRandom random_;
-  int frame_ = 0, place_ = 0;
+  int frame_ = 0, place_ = 0, previous_place_ = 0;
   std::array<std::uint8_t, kScreenPixels> screen_{};
 };
 

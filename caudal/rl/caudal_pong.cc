@@ -70,12 +70,14 @@ class CaudalPong final : public ArcadeGame {
     table_.serve_to = random_.integers(0, 2) == 0 ? -1 : 1;
     table_.serve_in = kServeFrames;
     park_ball();
+    previous_ = table_;
     drawn_ = false;
   }
 
   int play(Joystick position, bool /*draw*/) override {
     if (game_over()) return 0;
     drawn_ = false;
+    previous_ = table_;
     if (sticky_ > 0 && random_.next_double() < sticky_) position = static_cast<Joystick>(table_.last_position);
     table_.last_position = static_cast<std::int32_t>(position);
     move_player(position);
@@ -97,6 +99,14 @@ class CaudalPong final : public ArcadeGame {
     return screen_.data();
   }
 
+  const std::uint8_t* previous_screen() override {
+    std::swap(table_, previous_);
+    draw();
+    std::swap(table_, previous_);
+    drawn_ = false;
+    return screen_.data();
+  }
+
   void save(std::string* out) const override {
     random_.save(out);
     put_fixed(out, sticky_);
@@ -107,6 +117,7 @@ class CaudalPong final : public ArcadeGame {
     std::string_view bytes;
     if (!random_.restore(&reader) || !reader.fixed(&sticky_) || !reader.bytes(sizeof table_, &bytes)) return false;
     std::memcpy(&table_, bytes.data(), sizeof table_);
+    previous_ = table_;
     drawn_ = false;
     return reader.empty() && sticky_ >= 0 && sticky_ <= 1 && table_makes_sense();
   }
@@ -241,7 +252,7 @@ class CaudalPong final : public ArcadeGame {
 
   NumpyRandom random_;
   double sticky_ = 0;
-  Table table_;
+  Table table_, previous_;
   bool drawn_ = false;
   std::array<std::uint8_t, kScreenPixels> screen_{};
 };

@@ -85,8 +85,6 @@ class DeepMindWrapper final : public ScreenWrapper {
       reducer_.take_only(game().screen());
       return result;
     }
-    before_.clear();
-    game().save(&before_);
     StepResult result;
     for (int frame = 1; frame <= kSkip; ++frame) {
       const StepResult raw = raw_step(action, frame >= kSkip - 1);
@@ -94,27 +92,14 @@ class DeepMindWrapper final : public ScreenWrapper {
       result = raw;
       result.reward = reward;
       if (result.done()) {
-        take_last_two(action, frame);
-        return result;
+        // The frame before was not announced, or belongs to the step before.
+        frame == 1 ? reducer_.take_first_from_last() : reducer_.take_first(game().previous_screen());
+        break;
       }
       if (frame == kSkip - 1) reducer_.take_first(game().screen());
     }
     reducer_.take_last(game().screen());
     return result;
-  }
-
-  // The step ended at `frame`, and the frame before was not drawn: the game plays them again.
-  void take_last_two(const Action& action, int frame) {
-    if (frame == 1) {
-      reducer_.take_first_from_last();
-    } else {
-      const Joystick position = atari().actions()[static_cast<std::size_t>(action.choice())];
-      game().restore(before_);
-      for (int i = 1; i < frame; ++i) game().play(position, i == frame - 1);
-      reducer_.take_first(game().screen());
-      game().play(position, true);
-    }
-    reducer_.take_last(game().screen());
   }
 
   void write(std::span<std::byte> observation) const {
@@ -147,7 +132,6 @@ class DeepMindWrapper final : public ScreenWrapper {
   PictureStack stack_;
   int lives_ = 0;
   bool game_ended_ = true;  // EpisodicLife's was_real_done
-  std::string before_;      // the game at the beginning of a step
 };
 
 }  // namespace
