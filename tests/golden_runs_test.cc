@@ -200,7 +200,7 @@ TEST_P(GoldenCases, GiveTheStoredResults) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Folders, GoldenCases, ::testing::Values("control_flow_v1"),
+INSTANTIATE_TEST_SUITE_P(Folders, GoldenCases, ::testing::Values("control_flow_v1", "control_flow_v2"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -61,8 +61,10 @@ class ReverseWalk {
     while (!ready_.empty()) {
       Node* node = ready_.front();
       ready_.pop();
+      // The gradient of a call may give the call more inputs.
+      const std::vector<Output> inputs(node->inputs().begin(), node->inputs().end());
       pass_through(*node);
-      for (const Output& input : node->inputs()) arrive(*input.node());
+      for (const Output& input : inputs) arrive(*input.node());
     }
     if (loops_) loops_->finish();
     std::vector<Gradient> results;

@@ -60,9 +60,14 @@ std::string FunctionLibrary::unique_name(std::string_view base) {
   std::lock_guard lock(mutex_);
   const auto [count, first] = name_counts_.emplace(base, 0);
   std::string name(base);
-  while ((!first && name == base) || functions_.contains(name) || caudal::find_op(name) != nullptr) {
+  // A name that was given and is in no function yet is used all the same.
+  const auto given = [&](const std::string& wanted) {
+    return wanted == base ? !first : name_counts_.find(wanted) != name_counts_.end();
+  };
+  while (given(name) || functions_.contains(name) || caudal::find_op(name) != nullptr) {
     name = internal::concat(base, '_', ++count->second);
   }
+  name_counts_.emplace(name, 0);
   return name;
 }
 

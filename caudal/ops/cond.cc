@@ -10,6 +10,7 @@
 #include "caudal/ops/control_flow.h"
 #include "caudal/ops/control_flow_checks.h"
 #include "caudal/ops/control_flow_contexts.h"
+#include "caudal/ops/control_flow_v2.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/joining.h"
 #include "caudal/ops/reduction.h"
@@ -140,7 +141,8 @@ Outputs internal::cond(const Operand& pred, const BranchFn& true_fn, const Branc
   const NameScope scope(options.name.empty() ? "cond" : options.name);
   const Output predicate = pred.to_output(DType::kBool);
   check_predicate(predicate, "the predicate of cond()");
-  return cond_v1(predicate, true_fn, false_fn);
+  const bool v2 = options.v2.value_or(control_flow_v2_enabled()) || default_graph().capture();
+  return v2 ? cond_v2(predicate, true_fn, false_fn) : cond_v1(predicate, true_fn, false_fn);
 }
 
 Outputs case_of(const std::vector<PredicateAndFn>& pairs, const CaseOptions& options) {

@@ -167,6 +167,7 @@ WhileContext::WhileContext(Graph& graph, std::string_view name, LoopSettings set
     throw invalid_argument("parallel_iterations is ", settings_.parallel_iterations, "; it must be 1 or more");
   }
   set_name(scoped_unique_name(graph, name));
+  frame_ = this->name();
 }
 
 Output WhileContext::add_value(const Output& value) {
@@ -187,7 +188,7 @@ Output WhileContext::add_value(const Output& value) {
   {
     const ControlDependencies none({}, /*clear=*/true);
     entered =
-        raw_ops::enter(around, name(), {.is_constant = true, .parallel_iterations = settings_.parallel_iterations});
+        raw_ops::enter(around, frame_, {.is_constant = true, .parallel_iterations = settings_.parallel_iterations});
   }
   settle_enter(*entered.node());
   add_known(entered);
@@ -281,7 +282,7 @@ std::vector<Output> WhileContext::make_enters(const std::vector<Output>& initial
                              "; its shape invariant is ", shapes[i])
           .hint("An invariant may only leave open what changes.");
     }
-    const Output enter = raw_ops::enter(initial[i], name(), {.parallel_iterations = settings_.parallel_iterations});
+    const Output enter = raw_ops::enter(initial[i], frame_, {.parallel_iterations = settings_.parallel_iterations});
     enter.set_shape(shapes[i]);
     entered.push_back(enter);
   }
@@ -347,7 +348,7 @@ std::vector<Output> WhileContext::build(const Condition& condition, const Body& 
 Output WhileContext::add_enter(const Output& initial, std::string_view name, bool grows) {
   add_known(initial);
   const Output enter = raw_ops::enter(
-      initial, this->name(), {.parallel_iterations = settings_.parallel_iterations, .name = std::string(name)});
+      initial, frame_, {.parallel_iterations = settings_.parallel_iterations, .name = std::string(name)});
   if (!grows) enter.set_shape(initial.shape());
   enters_.push_back(enter);
   return enter;
@@ -369,6 +370,7 @@ void WhileContext::set_pivots(const Output& for_pred, const Output& for_body, co
 void WhileContext::restore(std::string name, std::vector<Output> enters, std::vector<Output> exits,
                            const std::vector<std::pair<Output, Output>>& brought_in) {
   set_name(std::move(name));
+  if (!enters.empty()) frame_ = enters[0].node()->attr<std::string>("frame_name");
   enters_ = std::move(enters);
   exits_ = std::move(exits);
   for (const auto& [outside, inside] : brought_in) bring_in(outside, inside);

@@ -106,6 +106,7 @@ class WhileContext final : public ControlFlowContext {
   LoopSettings settings_;
   std::shared_ptr<LoopGradient> gradient_;
   Output pivot_for_pred_, pivot_for_body_, condition_;
+  std::string frame_;  // what Enters name: the context's name when it was made
   std::vector<Output> enters_, exits_;
 };
 

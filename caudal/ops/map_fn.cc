@@ -65,9 +65,10 @@ class Rows {
   Rows write(const Operand& i, const Output& row) const {
     return with_state(array_ ? array_->write(i, row).flow() : raw_ops::tensor_list_set_item(list_, i, row));
   }
-  Output stack(const Output& row_like) const {
+  // `written` is what is known of the rows' shape where that was not known from the start.
+  Output stack(const PartialShape& written) const {
     if (array_) return array_->stack();
-    const PartialShape& shape = shape_.has_rank() || !row_like ? shape_ : row_like.shape();
+    const PartialShape& shape = shape_.has_rank() ? shape_ : written;
     return raw_ops::tensor_list_stack(list_, shape_operand(shape), dtype_);
   }
 
@@ -155,14 +156,15 @@ Outputs map_rows(const MapManyFn& fn, const Outputs& elems, const MapOptions& op
   }
   Outputs variables = {start};
   append_states(results, variables);
-  Outputs last;  // as the body makes them: they tell the shapes
+  std::vector<PartialShape> row_shapes;
   const LoopBody body = [&](const Outputs& now) {
-    last = fn(elements.read(now[0]));
-    check_count(last, results.size());
+    const Outputs made = fn(elements.read(now[0]));
+    check_count(made, results.size());
     Outputs next;
     std::vector<Output> states;
     for (std::size_t k = 0; k < results.size(); ++k) {
-      states.push_back(results[k].with_state(now[k + 1]).write(now[0], last[k]).state());
+      row_shapes.push_back(made[k].shape());
+      states.push_back(results[k].with_state(now[k + 1]).write(now[0], made[k]).state());
     }
     next.push_back(add(now[0], 1));
     next.insert(next.end(), states.begin(), states.end());
@@ -172,7 +174,7 @@ Outputs map_rows(const MapManyFn& fn, const Outputs& elems, const MapOptions& op
                                   loop_options(options, elements.count, v2));
   Outputs stacked;
   for (std::size_t k = 0; k < results.size(); ++k) {
-    stacked.push_back(results[k].with_state(done[k + 1]).stack(last[k]));
+    stacked.push_back(results[k].with_state(done[k + 1]).stack(row_shapes[k]));
     set_row_count(stacked.back(), elements.known_count);
   }
   return stacked;
@@ -256,7 +258,7 @@ Outputs scan_rows(const FoldManyFn& fn, const Outputs& elems, const FoldOptions&
   const Outputs done = while_loop(goes_on, body, variables, loop_options(options, elements.count, v2));
   Outputs stacked;
   for (std::size_t k = 0; k < size; ++k) {
-    stacked.push_back(results[k].with_state(done[1 + size + k]).stack(so_far[k]));
+    stacked.push_back(results[k].with_state(done[1 + size + k]).stack(so_far[k].shape()));
     set_row_count(stacked.back(), elements.known_count);
   }
   return stacked;
