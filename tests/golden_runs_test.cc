@@ -128,7 +128,7 @@ TEST_P(GoldenTraining, GivesTheStoredLosses) {
   check_variables(session, "after/");
 }
 
-INSTANTIATE_TEST_SUITE_P(Folders, GoldenTraining, ::testing::Values("dnn_ch11", "rnn_v1"),
+INSTANTIATE_TEST_SUITE_P(Folders, GoldenTraining, ::testing::Values("dnn_ch11", "batch_norm", "cnn_ch13", "rnn_v1"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Partitioned embedding, gradients of rows, clipping by the global norm and decay.

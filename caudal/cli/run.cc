@@ -26,6 +26,7 @@ struct Settings {
   std::vector<std::string> feeds, fetches, targets, init;
   std::int64_t repeat = 1;
   std::int64_t threads = 0;
+  bool check_numerics = false;
   bool json = false;
 };
 
@@ -114,9 +115,9 @@ class Run {
     return values;
   }
 
-  static std::vector<Tensor> run_once(Session& session, const Fetches& fetches, const Feeds& feeds, Tracer* tracer) {
+  std::vector<Tensor> run_once(Session& session, const Fetches& fetches, const Feeds& feeds, Tracer* tracer) const {
     try {
-      return session.run(fetches, feeds, {.tracer = tracer});
+      return session.run(fetches, feeds, {.tracer = tracer, .check_numerics = settings_.check_numerics});
     } catch (const Error& error) {
       if (error.detail().find("You must feed") == std::string::npos) throw;
       throw invalid_argument(error.detail()).hint("Add --feed " + error.node() + "=VALUE.");
@@ -187,6 +188,8 @@ int run_run(const std::vector<std::string>& words) {
                    1'000'000'000);
   arguments.option("threads", &settings.threads, "for the work inside one op; 0: one per core", 0, 4096);
   arguments.option("trace", &settings.trace, "file for a timeline that Chrome shows");
+  arguments.flag("check-numerics", &settings.check_numerics,
+                 "end with the name of the first op that makes a NaN or an infinity");
   arguments.option("out", &settings.out, "folder for the values as .npy files");
   arguments.option("save", &settings.save, "prefix of a checkpoint with .meta file, saved after the runs");
   arguments.flag("json", &settings.json, "one line of JSON instead");

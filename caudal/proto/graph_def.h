@@ -11,7 +11,7 @@
 namespace caudal::inline v0 {
 
 // The producer version that our files carry: TensorFlow 2.21's. Readers check min_consumer against it.
-inline constexpr int kGraphDefVersion = 2314;
+inline constexpr int kGraphDefVersion = 2474;
 inline constexpr int kMinConsumer = 12;
 
 struct ImportSpec {

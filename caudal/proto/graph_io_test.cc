@@ -31,7 +31,7 @@ node { name: "b" op: "Identity" input: "a" input: "^c" attr { key: "T" value { t
 node { name: "a" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
        attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 3 } } float_val: 2 } } } }
 node { name: "c" op: "NoOp" }
-versions { producer: 2314 min_consumer: 12 })";
+versions { producer: 2474 min_consumer: 12 })";
 
 TEST_F(GraphIoTest, ReadsTextInAnyOrderAndRunsIt) {
   import_graph(kChain);

@@ -1,6 +1,7 @@
 #include "caudal/proto/message_io.h"
 
 #include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
@@ -15,10 +16,21 @@ namespace {
 
 constexpr int kMaxDepth = 100;
 
+// Fields of TensorFlow's messages that nothing here needs: derived types, stack traces, objects of SavedModels.
+constexpr std::string_view kPassedOver[] = {
+    "experimental_full_type", "experimental_type", "handle_data",      "debug_info", "object_graph_def",
+    "function_aliases",       "defaults",          "composite_tensor", "float8_val", "registered_gradients"};
+
 class FirstError final : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
     if (text_.empty()) text_ = internal::concat("line ", line + 1, ", column ", column + 1, ": ", message);
+  }
+  // An unknown field.
+  void AddWarning(int line, int column, const std::string& message) override {
+    const bool known = std::ranges::any_of(
+        kPassedOver, [&](auto field) { return message.find(internal::concat('"', field, '"')) != std::string::npos; });
+    if (!known) AddError(line, column, message);
   }
   const std::string& text() const { return text_; }
 
@@ -27,6 +39,7 @@ class FirstError final : public google::protobuf::io::ErrorCollector {
 };
 
 bool parse_binary(std::string_view bytes, google::protobuf::Message& message) {
+  const google::protobuf::LogSilencer silence;  // what is wrong is thrown, not printed
   return bytes.size() <= INT32_MAX && message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
@@ -34,7 +47,8 @@ bool parse_text(std::string_view bytes, google::protobuf::Message& message, Firs
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   parser.SetRecursionLimit(kMaxDepth);
-  return parser.ParseFromString(std::string(bytes), &message);
+  parser.AllowUnknownField(true);
+  return parser.ParseFromString(std::string(bytes), &message) && errors.text().empty();
 }
 
 // The payload of the first field `number`; empty if there is none.
