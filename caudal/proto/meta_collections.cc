@@ -27,9 +27,7 @@ bool holds_variables(std::string_view key) {
 }
 
 // Collections whose members are contexts of conditions and loops.
-bool holds_contexts(std::string_view key) {
-  return key == kCondContextKey || key == kWhileContextKey;
-}
+bool holds_contexts(std::string_view key) { return key == kCondContextKey || key == kWhileContextKey; }
 
 // ---- Export
 
@@ -99,7 +97,9 @@ pb::CollectionDef collection_def(Graph& graph, const std::string& key) {
   const auto items = graph.collection(key);
   if (items.empty()) return def;
   if (holds_contexts(key)) {
-    for (const CollectionItem& item : items) def.mutable_bytes_list()->add_value(context_def(item));
+    for (const CollectionItem& item : items) {
+      def.mutable_bytes_list()->add_value(item.object == nullptr ? item.text : context_def(item));
+    }
     return def;
   }
   const Kind kind = kind_of(items[0]);

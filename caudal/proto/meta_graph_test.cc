@@ -112,11 +112,6 @@ TEST_F(MetaGraphTest, ScopeGoesBeforeAllNames) {
   runner.set_queue_name("queue");
   runner.add_enqueue_op_name("enqueue");
   graph.add_to_collection(graph_keys::kQueueRunners, {.text = runner.SerializeAsString()});
-  pb::WhileContextDef loop;
-  loop.set_context_name("loop");
-  (*loop.mutable_values_def()->mutable_external_values())["a:0"] = "b:0";
-  loop.add_nested_contexts()->mutable_cond_ctxt()->set_pred_name("p:0");
-  graph.add_to_collection("while_context", {.text = loop.SerializeAsString()});
   const SaverNodes saver{.filename_tensor = "x:0", .save_tensor = "y:0", .restore_op = "y"};
   const std::string bytes = meta_graph_to_bytes(graph, &saver);
 
@@ -134,10 +129,20 @@ TEST_F(MetaGraphTest, ScopeGoesBeforeAllNames) {
   EXPECT_EQ(runner.queue_name(), "copy/queue");
   EXPECT_EQ(runner.enqueue_op_name(0), "copy/enqueue");
   EXPECT_EQ(runner.close_op_name(), "");
-  ASSERT_TRUE(loop.ParseFromString(graph.collection("while_context")[1].text));
-  EXPECT_EQ(loop.context_name(), "copy/loop");
-  EXPECT_EQ(loop.values_def().external_values().at("copy/a:0"), "copy/b:0");
-  EXPECT_EQ(loop.nested_contexts(0).cond_ctxt().pred_name(), "copy/p:0");
+}
+
+TEST(MetaGraph, ContextsOfLoopsGoBelowAScope) {
+  Graph graph;
+  meta_graph_from_bytes(golden("rnn_v1/model.ckpt.meta"), graph, {.import_scope = "m"});
+  const pb::MetaGraphDef meta = parsed(meta_graph_to_bytes(graph));
+  pb::WhileContextDef loop;
+  ASSERT_TRUE(loop.ParseFromString(meta.collection_def().at("while_context").bytes_list().value(0)));
+  EXPECT_EQ(loop.context_name(), "m/rnn/rnn/while/while_context");
+  EXPECT_EQ(loop.pivot_name(), "m/rnn/rnn/while/LoopCond:0");
+  for (const std::string& name : loop.loop_exit_names()) EXPECT_TRUE(name.starts_with("m/")) << name;
+  for (const auto& [inside, outside] : loop.values_def().external_values()) {
+    EXPECT_TRUE(inside.starts_with("m/") && outside.starts_with("m/")) << inside << " " << outside;
+  }
 }
 
 TEST_F(MetaGraphTest, InputMapReplacesTensors) {
