@@ -42,6 +42,18 @@ function(caudal_add_binary)
   endif()
 endfunction()
 
+# Programs of examples/, one per source, that see only the public library. tools/examples_test.py runs them.
+function(caudal_add_examples)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.cc)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(example_${name} ${source})
+    set_target_properties(example_${name} PROPERTIES
+      OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+    target_link_libraries(example_${name} PRIVATE caudal)
+  endforeach()
+endfunction()
+
 # One test program per layer, linked with all objects; a test may look upwards (an op is tested through a session).
 function(caudal_add_tests)
   find_package(GTest)

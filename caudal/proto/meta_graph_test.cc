@@ -82,7 +82,7 @@ TEST_F(MetaGraphTest, CollectionsOfEveryKindGoBothWays) {
   graph.add_to_collection("texts", {.text = ""});
   graph.add_to_collection("integers", {.integer = -5});
   graph.add_to_collection("numbers", {.number = 0.25F});
-  graph.add_to_collection("messages", {.text = "bytes", .type_url = "type.googleapis.com/some.Message"});
+  graph.add_to_collection("messages", {.text = "bytes", .type_url = "types.example/some.Message"});
   const std::string bytes = meta_graph_to_bytes(graph);
   const auto other = fresh();
   meta_graph_from_bytes(bytes, default_graph());
@@ -93,7 +93,7 @@ TEST_F(MetaGraphTest, CollectionsOfEveryKindGoBothWays) {
   EXPECT_EQ(copy.collection("texts").size(), 2);
   EXPECT_EQ(copy.collection("integers")[0].integer, -5);
   EXPECT_EQ(copy.collection("numbers")[0].number, 0.25F);
-  EXPECT_EQ(copy.collection("messages")[0].type_url, "type.googleapis.com/some.Message");
+  EXPECT_EQ(copy.collection("messages")[0].type_url, "types.example/some.Message");
   EXPECT_EQ(meta_graph_to_bytes(copy), bytes);
 }
 

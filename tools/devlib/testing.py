@@ -57,6 +57,7 @@ def built_checks():
     return [check("compile_costs", building.costs_file("release")),
             suites.Suite("install", tool("install_test.py", release)),
             suites.Suite("docs", tool("docs_test.py")),
+            suites.Suite("examples", tool("examples_test.py", release)),
             *(suites.Suite(path.stem, tool(path.name)) for path in sorted((ROOT / "tools").glob("*_scratch_test.py")))]
 
 
