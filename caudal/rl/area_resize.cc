@@ -24,6 +24,7 @@ AreaResizer::AreaResizer(int source_height, int source_width, int height, int wi
   columns_ = average_ ? area_axis(source_width, width) : linear_axis(source_width, width);
   whole_scale_ = source_height % height == 0 && source_width % width == 0;
   prepare_pairs();
+  if (average_) prepare_blocks();
   divider_.total = static_cast<std::uint32_t>(rows_.total * columns_.total);
   const std::int64_t most = 255 * std::int64_t{divider_.total} + divider_.total / 2;
   if (divider_.total % 2 != 0 || most > UINT16_MAX || !divider_.find(static_cast<std::uint32_t>(most)))
@@ -44,6 +45,27 @@ void AreaResizer::prepare_pairs() {
     }
   }
   taps_.pairs = pairs_.data();
+}
+
+void AreaResizer::prepare_blocks() {
+  const int blocks = (columns_.size + kWideLanes - 1) / kWideLanes;
+  const auto cells = static_cast<std::size_t>(blocks * columns_.taps * kWideLanes);
+  block_places_.resize(cells);
+  block_weights_.resize(cells);
+  for (int i = 0; i < columns_.size; ++i) {
+    if (i % kWideLanes == 0) block_first_.push_back(columns_.first[static_cast<std::size_t>(i)]);
+    for (int t = 0; t < columns_.taps; ++t) {
+      const std::int32_t place = columns_.first[static_cast<std::size_t>(i)] + t - block_first_.back();
+      if (place >= 2 * kWideLanes) return;
+      const auto cell = static_cast<std::size_t>((i / kWideLanes * columns_.taps + t) * kWideLanes + i % kWideLanes);
+      block_places_[cell] = static_cast<std::uint16_t>(place);
+      block_weights_[cell] =
+          static_cast<std::uint16_t>(columns_.weight[static_cast<std::size_t>(i * columns_.taps + t)]);
+    }
+  }
+  taps_.wide_first = block_first_.data();
+  taps_.wide_place = block_places_.data();
+  taps_.wide_weight = block_weights_.data();
 }
 
 // Output i covers the source from i * s to (i + 1) * s in units of 1/d source places, where s / d is the reduced scale.
@@ -106,7 +128,7 @@ void AreaResizer::average(const std::uint8_t* source, std::span<const std::uint8
 
 void AreaResizer::average_row(const std::uint8_t* source, int row, std::uint8_t* out) const {
   std::array<std::uint16_t, kMostSize + kRowPadding> sums;
-  std::array<std::uint8_t, kMostSize> halfway;
+  std::array<std::uint8_t, kMostSize + kWideLanes> means, halfway;
   bool first = true;
   for (int t = 0; t < rows_.taps; ++t) {
     const std::int32_t weight = rows_.weight[static_cast<std::size_t>(row * rows_.taps + t)];
@@ -116,7 +138,9 @@ void AreaResizer::average_row(const std::uint8_t* source, int row, std::uint8_t*
     first = false;
   }
   std::fill_n(sums.data() + columns_.source, kRowPadding, 0);
-  if (!mean_columns(taps_, sums.data(), divider_, out, halfway.data())) return;
+  const bool any = mean_columns(taps_, sums.data(), divider_, means.data(), halfway.data());
+  std::copy_n(means.begin(), columns_.size, out);
+  if (!any) return;
   for (int i = 0; i < columns_.size; ++i) {
     if (halfway[static_cast<std::size_t>(i)] != 0) out[i] = halfway_mean(source, row, i);
   }

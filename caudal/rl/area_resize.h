@@ -44,6 +44,7 @@ class CAUDAL_API AreaResizer {
   static Axis linear_axis(int source, int size);
 
   void prepare_pairs();
+  void prepare_blocks();
   bool row_changed(int row, std::span<const std::uint8_t> changed) const;
   void average(const std::uint8_t* source, std::span<const std::uint8_t> changed, std::uint8_t* out) const;
   void average_row(const std::uint8_t* source, int row, std::uint8_t* out) const;
@@ -53,7 +54,9 @@ class CAUDAL_API AreaResizer {
 
   Axis rows_, columns_;
   std::vector<std::uint32_t> pairs_;
-  ColumnTaps taps_;      // views columns_ and pairs_
+  std::vector<std::int32_t> block_first_;
+  std::vector<std::uint16_t> block_places_, block_weights_;
+  ColumnTaps taps_;      // views columns_, pairs_ and the blocks
   MeanDivider divider_;  // with multiplier 0: sums are too large for 16 bits
   bool average_;
   bool whole_scale_;  // both sides shrink by whole numbers: OpenCV sums integers first

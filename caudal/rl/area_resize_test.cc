@@ -35,9 +35,11 @@ void expect_opencv() {
 
 TEST(AreaResizer, EqualsOpenCv) { expect_opencv(); }
 
-TEST(AreaResizer, EqualsOpenCvWithPlainLoops) {
-  const kernels::IsaCap plain(Isa::kPlain);
-  expect_opencv();
+TEST(AreaResizer, EqualsOpenCvWithOlderInstructions) {
+  for (const Isa isa : {Isa::kPlain, Isa::kAvx2}) {
+    const kernels::IsaCap cap(isa);
+    expect_opencv();
+  }
 }
 
 TEST(AreaResizer, ComputesOnlyWhatChanged) {

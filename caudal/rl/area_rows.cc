@@ -67,6 +67,35 @@ __attribute__((target("avx2"))) bool mean_columns_avx2(const ColumnTaps& columns
   return _mm256_testz_si256(any, any) == 0;
 }
 
+// Sums of up to 16 bits in one lane each, so 32 outputs at once; the quotient comes from the high half of a product.
+__attribute__((target("avx512f,avx512bw,avx512vl"))) bool mean_columns_avx512(const ColumnTaps& columns,
+                                                                              const std::uint16_t* sums,
+                                                                              const MeanDivider& divider,
+                                                                              std::uint8_t* out,
+                                                                              std::uint8_t* halfway) {
+  const __m512i half = _mm512_set1_epi16(static_cast<short>(divider.total / 2));
+  const __m512i total = _mm512_set1_epi16(static_cast<short>(divider.total));
+  const __m512i multiplier = _mm512_set1_epi16(static_cast<short>(divider.high_multiplier));
+  const __m128i shift = _mm_cvtsi32_si128(divider.high_shift);
+  std::uint32_t any = 0;
+  for (int i = 0, block = 0; i < columns.size; i += kWideLanes, ++block) {
+    const std::uint16_t* from = sums + columns.wide_first[block];
+    const __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + kWideLanes);
+    __m512i sum = half;
+    for (int t = 0; t < columns.taps; ++t) {
+      const std::ptrdiff_t k = static_cast<std::ptrdiff_t>(block * columns.taps + t) * kWideLanes;
+      const __m512i values = _mm512_permutex2var_epi16(low, _mm512_loadu_si512(columns.wide_place + k), high);
+      sum = _mm512_add_epi16(sum, _mm512_mullo_epi16(values, _mm512_loadu_si512(columns.wide_weight + k)));
+    }
+    const __m512i mean = _mm512_srl_epi16(_mm512_mulhi_epu16(sum, multiplier), shift);
+    const __mmask32 tie = _mm512_cmpeq_epi16_mask(sum, _mm512_mullo_epi16(mean, total));
+    any |= tie;
+    _mm512_mask_cvtepi16_storeu_epi8(out + i, ~__mmask32{0}, mean);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(halfway + i), _mm256_maskz_set1_epi8(tie, 1));
+  }
+  return any != 0;
+}
+
 __attribute__((target("avx2"))) void add_weighted_avx2(const std::uint8_t* row, std::uint16_t weight, int width,
                                                        bool first, std::uint16_t* sums) {
   const __m256i factor = _mm256_set1_epi16(static_cast<short>(weight));
@@ -115,6 +144,15 @@ void add_weighted(const std::uint8_t* row, std::uint16_t weight, int width, bool
 }
 
 bool MeanDivider::find(std::uint32_t most) {
+  for (high_shift = 0; high_shift < 16 && high_multiplier == 0; ++high_shift) {
+    const std::uint32_t candidate = ((std::uint32_t{1} << (16 + high_shift)) + total - 1) / total;
+    if (candidate > UINT16_MAX) break;
+    bool exact = true;
+    for (std::uint32_t n = 0; n <= most && exact; ++n) exact = (n * candidate >> 16) >> high_shift == n / total;
+    if (!exact) continue;
+    high_multiplier = candidate;
+    break;
+  }
   for (shift = 31; shift >= 16; --shift) {
     const std::uint64_t candidate = ((std::uint64_t{1} << shift) + total - 1) / total;
     if (candidate * most >= (std::uint64_t{1} << 32)) continue;
@@ -128,6 +166,8 @@ bool MeanDivider::find(std::uint32_t most) {
 
 bool mean_columns(const ColumnTaps& columns, const std::uint16_t* sums, const MeanDivider& divider, std::uint8_t* out,
                   std::uint8_t* halfway) {
+  if (columns.wide_first != nullptr && divider.high_multiplier != 0 && kernels::kernel_isa() >= Isa::kAvx512)
+    return mean_columns_avx512(columns, sums, divider, out, halfway);
   const int vectors = columns.pairs != nullptr && has_avx2() ? columns.size / kLanes * kLanes : 0;
   bool any = false;
   if (vectors > 0) any = mean_columns_avx2(columns, vectors, sums, divider, out, halfway);

@@ -7,6 +7,8 @@
 namespace caudal::inline v0::rl {
 namespace {
 
+constexpr std::uint8_t kAllBlocks = 0xff;
+
 std::uint8_t brighter(const Palette& palette, Brighter rule, std::size_t a, std::size_t b) {
   const auto channel = [&](std::size_t i) { return std::max(palette.rgb[a][i], palette.rgb[b][i]); };
   switch (rule) {
@@ -48,16 +50,18 @@ ScreenReducer::ScreenReducer(const Palette& palette, Brighter rule, int height, 
     : table_(table_of(palette, rule)),
       resizer_(kScreenHeight, kScreenWidth, height, width),
       picture_(static_cast<std::size_t>(height) * static_cast<std::size_t>(width)) {
-  changed_.fill(1);
+  changed_.fill(kAllBlocks);
 }
 
 void ScreenReducer::take(const std::uint8_t* screen, Screen& into) {
   for (std::size_t row = 0; row < kScreenHeight; ++row) {
     const std::uint8_t* from = screen + row * kScreenWidth;
     std::uint8_t* to = into.data() + row * kScreenWidth;
-    if (std::memcmp(from, to, kScreenWidth) == 0) continue;
-    std::memcpy(to, from, kScreenWidth);
-    changed_[row] = 1;
+    for (int block = 0; block < kBlocks; ++block, from += kBlock, to += kBlock) {
+      if (std::memcmp(from, to, kBlock) == 0) continue;
+      std::memcpy(to, from, kBlock);
+      changed_[row] |= static_cast<std::uint8_t>(1 << block);
+    }
   }
 }
 
@@ -82,23 +86,27 @@ void ScreenReducer::update() {
 
 void ScreenReducer::update_row(int row) {
   const std::size_t begin = static_cast<std::size_t>(row) * kScreenWidth;
-  const std::uint8_t *a = earlier_.data() + begin, *b = later_.data() + begin;
-  std::uint8_t* out = values_.data() + begin;
-  if (std::memcmp(a, b, kScreenWidth) == 0) {
-    for (int x = 0; x < kScreenWidth; ++x) out[x] = table_->single[a[x]];
-  } else {
-    for (int x = 0; x < kScreenWidth; ++x) out[x] = table_->pairs[256 * std::size_t{a[x]} + b[x]];
+  for (int block = 0; block < kBlocks; ++block) {
+    if ((changed_[static_cast<std::size_t>(row)] >> block & 1) == 0) continue;
+    const std::size_t at = begin + static_cast<std::size_t>(block) * kBlock;
+    const std::uint8_t *a = earlier_.data() + at, *b = later_.data() + at;
+    std::uint8_t* out = values_.data() + at;
+    if (std::memcmp(a, b, kBlock) == 0) {
+      for (int x = 0; x < kBlock; ++x) out[x] = table_->single[a[x]];
+    } else {
+      for (int x = 0; x < kBlock; ++x) out[x] = table_->pairs[256 * std::size_t{a[x]} + b[x]];
+    }
   }
 }
 
 void ScreenReducer::set_picture(std::span<const std::uint8_t> picture) {
   std::ranges::copy(picture, picture_.begin());
-  changed_.fill(1);
+  changed_.fill(kAllBlocks);
 }
 
 void ScreenReducer::restart(const std::uint8_t* last_screen) {
   std::memcpy(later_.data(), last_screen, later_.size());
-  changed_.fill(1);
+  changed_.fill(kAllBlocks);
 }
 
 }  // namespace caudal::inline v0::rl

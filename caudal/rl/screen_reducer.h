@@ -1,6 +1,6 @@
 // ScreenReducer: from an arcade game's last two screens to one small gray picture, as DeepMind's preprocessing does it.
 //
-// Only rows that changed since the picture before are computed, and colours are looked up in pairs, so that the
+// Only what changed since the picture before are computed, and colours are looked up in pairs, so that the
 // brighter of two frames and its gray cost one table look-up. Thread safety: one thread at a time.
 #pragma once
 
@@ -59,6 +59,8 @@ class CAUDAL_API ScreenReducer {
 
  private:
   using Screen = std::array<std::uint8_t, kScreenPixels>;
+  // A row is compared and looked up in blocks; a bit of changed_ stands for one.
+  static constexpr int kBlock = 32, kBlocks = kScreenWidth / kBlock;
   void take(const std::uint8_t* screen, Screen& into);
   void update();
   void update_row(int row);
@@ -66,7 +68,7 @@ class CAUDAL_API ScreenReducer {
   std::shared_ptr<const BrighterTable> table_;
   AreaResizer resizer_;
   Screen earlier_{}, later_{}, values_{};
-  std::array<std::uint8_t, kScreenHeight> changed_;
+  std::array<std::uint8_t, kScreenHeight> changed_;  // blocks by row
   std::vector<std::uint8_t> picture_;
 };
 
