@@ -194,6 +194,26 @@ Graph& OpBuilder::choose_graph() {
   return current;
 }
 
+namespace {
+
+// A value of a loop means nothing outside of it. Enter and Switch are how values are brought from one to another.
+void check_outside_loops(const NodeDraft& draft) {
+  const Op* op = find_op(draft.op);
+  if (op == nullptr || op->spec->control == ControlFlow::kEnter || op->spec->control == ControlFlow::kSwitch) return;
+  for (const auto& group : draft.inputs) {
+    for (const Output& input : group) {
+      ControlFlowContext* context = input ? output_context(*input.node()) : nullptr;
+      if (context == nullptr || context->loop() == nullptr) continue;
+      throw invalid_argument("its input '", input.name(), "' is made inside the loop '", context->loop()->name(),
+                             "' and used outside of it")
+          .hint("Return it from the body as a loop variable.")
+          .at_node(draft.op, draft.name, draft.made_at);
+    }
+  }
+}
+
+}  // namespace
+
 Node& OpBuilder::build_node() {
   Graph* graph = &choose_graph();
   draft_.made_at = current_location(where_);
@@ -207,6 +227,8 @@ Node& OpBuilder::build_node() {
   if (context != nullptr) {
     const NameScope scope(draft_.name + "/");
     context->adopt(draft_);
+  } else {
+    check_outside_loops(draft_);
   }
   Node& node = graph->add(std::move(draft_));
   if (context != nullptr) context->note_node(node);

@@ -184,6 +184,12 @@ Output WhileContext::add_value(const Output& value) {
     }
   }
   const Output around = outer() == nullptr ? value : outer()->add_value(value);
+  if (ControlFlowContext* home = output_context(*around.node());
+      home != nullptr && home->loop() != nullptr && !home->loop()->contains(outer())) {
+    throw invalid_argument("'", value.name(), "' is made inside the loop '", home->loop()->name(),
+                           "' and used in another one")
+        .hint("Return it from the body as a loop variable.");
+  }
   Output entered;
   {
     const ControlDependencies none({}, /*clear=*/true);

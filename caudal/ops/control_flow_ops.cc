@@ -62,6 +62,9 @@ std::unique_ptr<Kernel> prepare_loop_cond(PrepareContext& c) {
   return kernel_of<run_loop_cond>(c);
 }
 
+// TensorFlow says so with a gradient, not without one.
+void no_gradient_of_condition(GradientContext&) {}
+
 void run_control_trigger(RunContext&) {}
 
 void run_abort(RunContext& c) {
@@ -143,7 +146,7 @@ CAUDAL_REGISTER_OP({
     .inputs = "input: bool",
     .outputs = "output: bool",
     .shape = loop_cond_shape,
-    .gradient = not_differentiable,
+    .gradient = no_gradient_of_condition,
     .cpu = prepare_loop_cond,
     .control = ControlFlow::kLoopCond,
 });

@@ -254,6 +254,66 @@ TEST_F(ControlFlow, AGradientOfUnknownShapeComesOutOfALoop) {
   EXPECT_EQ(floats(grad, {{rows, Tensor::from<float>({2}, {1, 2})}}), (std::vector<float>{3, 12}));
 }
 
+TEST_F(ControlFlow, ALoopMayTakeGradientsInItsBody) {
+  // Newton's method for s * s = x; the slope comes from gradients().
+  const auto step = [&](const Output& s) {
+    const Output error = s * s - x_;
+    return s - error / gradients({error}, {s})[0].dense();
+  };
+  const Output root = while_loop([](const Outputs& v) { return less(v[0], 8); },
+                                 [&](const Outputs& v) {
+                                   return Outputs{v[0] + 1, step(v[1])};
+                                 },
+                                 {0, 1.0F})[1];
+  EXPECT_NEAR(value(root, fed(x_, 2)), 1.4142135F, 1e-6F);
+}
+
+TEST_F(ControlFlow, ALoopMayTakeGradientsOfALoopInItsBody) {
+  const auto cube = [&](const Output& s) {
+    return while_loop([](const Outputs& v) { return less(v[0], 2); },
+                      [&](const Outputs& v) {
+                        return Outputs{v[0] + 1, v[1] * s};
+                      },
+                      {0, s})[1];
+  };
+  const Output y = while_loop([&](const Outputs& v) { return less(v[0], n_); },
+                              [&](const Outputs& v) {
+                                return Outputs{v[0] + 1, gradients({cube(v[1])}, {v[1]})[0].dense()};
+                              },
+                              {0, x_})[1];
+  EXPECT_EQ(value(y, fed(x_, 2, n_, 2)), 3 * 12 * 12);
+}
+
+TEST_F(ControlFlow, GradientsMayBeTakenInABranch) {
+  const Output y = while_loop([](const Outputs& v) { return less(v[0], 2); },
+                              [&](const Outputs& v) {
+                                return Outputs{v[0] + 1, v[1] * x_};
+                              },
+                              {0, x_})[1];
+  const Output slope = cond(
+      greater(x_, 0.0F), [&] { return gradients({y}, {x_})[0].dense(); }, [&] { return x_ * 0.0F; });
+  EXPECT_EQ(value(slope, fed(x_, 2)), 12);
+  EXPECT_EQ(value(slope, fed(x_, -2)), 0);
+}
+
+TEST_F(ControlFlow, WhatIsMadeInALoopStaysThere) {
+  Output inside;
+  while_loop([](const Outputs& v) { return less(v[0], 2); },
+             [&](const Outputs& v) {
+               inside = v[0] + 1;
+               return Outputs{inside};
+             },
+             {0}, {.name = "first"});
+  const std::string message = error_of([&] { multiply(inside, 2, {.name = "late"}); });
+  EXPECT_TRUE(message.starts_with("INVALID_ARGUMENT: Mul 'late': its input '" + inside.name() +
+                                  "' is made inside the loop 'first/while_context' and used outside of it"))
+      << message;
+  EXPECT_TRUE(error_of([&] {
+                while_loop([](const Outputs& v) { return less(v[0], 2); },
+                           [&](const Outputs& v) { return Outputs{v[0] + inside}; }, {0});
+              }).starts_with("INVALID_ARGUMENT: '" + inside.name() + "' is made inside the loop"));
+}
+
 TEST_F(ControlFlow, TheGradientOfAGradientNeedsV2) {
   const Output y = while_loop([&](const Outputs& v) { return less(v[0], 3); },
                               [&](const Outputs& v) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "caudal/autodiff/gradient.h"
+#include "caudal/base/env.h"
 #include "caudal/base/error.h"
 #include "caudal/graph/scope.h"
 #include "caudal/ops/constant.h"
@@ -23,12 +24,14 @@ Output build() {
   const auto power = [&](const Output& start) {
     return while_loop([](const Outputs& v) { return less(v[0], 3); },
                       [&](const Outputs& v) {
-                        const Output next = cond(equal(v[0], 1), [&] { return v[1] * x; }, [&] { return sin(v[1]); });
+                        const Output next = cond(
+                            equal(v[0], 1), [&] { return v[1] * x; }, [&] { return sin(v[1]); });
                         return Outputs{v[0] + 1, next};
                       },
                       {0, start})[1];
   };
-  const Output chosen = cond(greater(x, 0.0F), [&] { return power(x * 2.0F); }, [&] { return x * x; });
+  const Output chosen = cond(
+      greater(x, 0.0F), [&] { return power(x * 2.0F); }, [&] { return x * x; });
   return add(power(x), chosen, {.name = "y"});
 }
 
@@ -66,6 +69,15 @@ TEST(ContextProto, GradientsGoThroughAnImportedMetaGraph) {
   for (const char* key : {"cond_context", "while_context"}) {
     EXPECT_EQ(before.collection_def().at(key).SerializeAsString(), after.collection_def().at(key).SerializeAsString());
   }
+}
+
+// testdata/control_flow/loops.meta: tests/python/record_loop_meta.py.
+TEST(ContextProto, GradientsGoThroughTensorFlowsMetaGraph) {
+  Graph graph;
+  meta_graph_from_bytes(read_file(default_env(), std::string(CAUDAL_SOURCE_DIR) + "/testdata/control_flow/loops.meta"),
+                        graph);
+  EXPECT_NEAR(slope(graph, "", 0.5F).item<float>(), 2.8172793F, 1e-5F);
+  EXPECT_NEAR(slope(graph, "", -0.75F).item<float>(), -1.4652922F, 1e-5F);
 }
 
 TEST(ContextProto, WithoutContextsALoopHasNoGradient) {
