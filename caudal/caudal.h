@@ -31,6 +31,7 @@
 #include "caudal/ops/control_flow.h"
 #include "caudal/ops/conv.h"
 #include "caudal/ops/cross_entropy.h"
+#include "caudal/ops/csv.h"
 #include "caudal/ops/dropout.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/elementwise_unary.h"

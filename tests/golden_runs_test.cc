@@ -183,6 +183,33 @@ INSTANTIATE_TEST_SUITE_P(Files, GoldenOptimizer,
                          ::testing::Values("adam_dense", "adam_sparse", "momentum_dense", "momentum_sparse"),
                          [](const auto& info) { return std::string(info.param); });
 
+// Queues, a reader of lines and decoded CSV, step by step, with the codes at their ends.
+TEST(GoldenQueues, StepAsStored) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Json& facts = expected("queues_ch12");
+  train::import_meta_graph(golden("queues_ch12/" + facts.at("meta").get<std::string>()));
+  Session session;
+  for (const Json& step : facts.at("steps")) {
+    Feeds feeds;
+    const Json files = step.value("feed", Json::object());
+    for (const auto& [name, file] : files.items()) {
+      feeds.emplace_back(name, Tensor(golden("queues_ch12/" + file.get<std::string>())));
+    }
+    const std::string what = step.at("run");
+    const Fetches fetches = what == "dequeue" ? Fetches{"dequeue:0", "dequeue:1"} : Fetches{what};
+    try {
+      const auto values = session.run(fetches, feeds);
+      EXPECT_FALSE(step.contains("code")) << step.dump();
+      if (!step.contains("features")) continue;
+      expect_close(values[0], tensor_of(step.at("features")), 0, step.dump());
+      expect_close(values[1], tensor_of(step.at("targets")), 0, step.dump());
+    } catch (const Error& error) {
+      EXPECT_EQ(static_cast<int>(error.code()), step.value("code", 0)) << step.dump() << error.what();
+    }
+  }
+}
+
 // A GraphDef and what it gives for several feeds.
 class GoldenCases : public ::testing::TestWithParam<const char*> {};
 
