@@ -324,6 +324,8 @@ namespace {
 // How many tensors an argument stands for, and their types.
 void expand(const ArgDef& arg, const AttrMap& attrs, std::vector<DType>& types) {
   if (!arg.type_list_attr.empty()) {
+    const AttrValue* given = find_attr(attrs, arg.type_list_attr);
+    if (given != nullptr && given->kind().starts_with("list(") && list_length(*given) == 0) return;
     const auto& list = attr_as<std::vector<DType>>(attrs, arg.type_list_attr);
     types.insert(types.end(), list.begin(), list.end());
     return;

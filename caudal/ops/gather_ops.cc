@@ -12,6 +12,7 @@
 #include "caudal/ops/gather_kernel.h"
 #include "caudal/ops/nd_index.h"
 #include "caudal/ops/op_util.h"
+#include "caudal/ops/position_text.h"
 #include "caudal/ops/strided_copy.h"
 
 namespace caudal::inline v0 {
@@ -125,8 +126,8 @@ std::int64_t product(std::span<const std::int64_t> dims) {
   return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-[[noreturn]] void throw_bad_index(std::int64_t position, std::int64_t index, std::int64_t limit) {
-  throw invalid_argument("indices[", position, "] = ", index, " is not in [0, ", limit, ")");
+[[noreturn]] void throw_bad_index(const Shape& indices, std::int64_t position, std::int64_t index, std::int64_t limit) {
+  throw invalid_argument("indices", position_text(position, indices), " = ", index, " is not in [0, ", limit, ")");
 }
 
 // Sizes of a gather: result [batch, outer, count, inner] from params [batch, outer, limit, inner].
@@ -138,7 +139,7 @@ template <class Index>
 void gather_rows(RunContext& c, const Tensor& params, const Tensor& indices, const GatherSizes& s, Tensor& y) {
   const Index* index = indices.data<Index>();
   for (std::int64_t i = 0; i < indices.num_elements(); ++i) {
-    if (index[i] < 0 || index[i] >= s.limit) throw_bad_index(i, index[i], s.limit);
+    if (index[i] < 0 || index[i] >= s.limit) throw_bad_index(indices.shape(), i, index[i], s.limit);
   }
   const DType dtype = params.dtype();
   const std::int64_t row_bytes = s.inner * static_cast<std::int64_t>(dtype_size(dtype));

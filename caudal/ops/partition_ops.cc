@@ -12,6 +12,7 @@
 #include "caudal/kernels/dispatch.h"
 #include "caudal/kernels/numeric.h"
 #include "caudal/ops/op_util.h"
+#include "caudal/ops/position_text.h"
 #include "caudal/ops/strided_copy.h"
 
 namespace caudal::inline v0 {
@@ -203,7 +204,8 @@ void run_dynamic_partition(RunContext& c) {
   Dims counts(c.num_outputs());
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (to[i] < 0 || to[i] >= c.num_outputs()) {
-      throw invalid_argument("partitions[", i, "] = ", to[i], " is not in [0, ", c.num_outputs(), ")");
+      throw invalid_argument("partitions", position_text(static_cast<std::int64_t>(i), partitions.shape()), " = ",
+                             to[i], " is not in [0, ", c.num_outputs(), ")");
     }
     ++counts[to[i]];
   }

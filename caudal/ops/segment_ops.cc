@@ -10,6 +10,7 @@
 #include "caudal/kernels/dispatch.h"
 #include "caudal/kernels/numeric.h"
 #include "caudal/ops/op_util.h"
+#include "caudal/ops/position_text.h"
 #include "caudal/ops/strided_copy.h"
 
 namespace caudal::inline v0 {
@@ -183,7 +184,8 @@ void run_unsorted_segment(RunContext& c) {
   const auto ids = ids_value.to_int64s();
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= segments) {
-      throw invalid_argument("segment_ids[", i, "] = ", ids[i], " is not below num_segments ", segments);
+      throw invalid_argument("segment_ids", position_text(static_cast<std::int64_t>(i), ids_value.shape()), " = ",
+                             ids[i], " is out of range [0, ", segments, ")");
     }
   }
   std::vector<std::int64_t> dims{segments};

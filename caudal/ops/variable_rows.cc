@@ -12,6 +12,7 @@
 #include "caudal/kernels/elementwise.h"
 #include "caudal/ops/gather_kernel.h"
 #include "caudal/ops/op_util.h"
+#include "caudal/ops/position_text.h"
 #include "caudal/ops/strided_copy.h"
 #include "caudal/ops/variable_ops.h"
 
@@ -107,8 +108,8 @@ class ScatterKernel final : public Kernel {
     }
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i] < 0 || rows[i] >= variable[0]) {
-        throw invalid_argument("indices[", i, "] = ", rows[i], " is not in [0, ", variable[0], "), the rows of '", name,
-                               "'");
+        throw invalid_argument("indices", position_text(static_cast<std::int64_t>(i), indices), " = ", rows[i],
+                               " is not in [0, ", variable[0], "), the rows of '", name, "'");
       }
     }
   }
