@@ -80,9 +80,9 @@ Outputs while_loop(const LoopCondition& condition, const LoopBody& body, const O
       add_counter(loop, settings.maximum_iterations);
     }
     const bool v2 = options.v2.value_or(control_flow_v2_enabled()) || default_graph().capture();
-    const Outputs exits = v2 ? internal::while_v2(loop.condition, loop.body, loop.variables, loop.shapes,
-                                                  options.parallel_iterations)
-                             : while_v1(loop, settings);
+    const Outputs exits =
+        v2 ? internal::while_v2(loop.condition, loop.body, loop.variables, loop.shapes, options.parallel_iterations)
+           : while_v1(loop, settings);
     return settings.maximum_iterations ? without_first(exits) : exits;
   } catch (const Error& error) {
     throw error.made_at(short_location(options.where));
