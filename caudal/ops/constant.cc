@@ -10,6 +10,7 @@
 #include "caudal/graph/scope.h"
 #include "caudal/kernels/dispatch.h"
 #include "caudal/kernels/numeric.h"
+#include "caudal/ops/copied_text.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/strided_copy.h"
 
@@ -137,6 +138,7 @@ void run_fill(RunContext& c) {
   const Shape shape = shape_from(c.input(0), "dims");
   const Tensor& value = c.input(1);
   if (value.num_elements() != 1) throw invalid_argument("value must be a scalar, not ", value.describe());
+  check_copied_text(c, value, shape.num_elements());
   Tensor& y = c.allocate_output(0, shape);
   fill_elements(c.pool(), value.dtype(), value.raw(), y.raw(), y.num_elements());
 }

@@ -8,6 +8,7 @@
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/constant_value.h"
 #include "caudal/graph/scope.h"
+#include "caudal/ops/copied_text.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/strided_copy.h"
 
@@ -320,6 +321,7 @@ void run_tile(RunContext& c) {
     if (!checked_num_elements(factors)) throw invalid_argument("multiples[", i, "] is too large: ", counts[i]);
     sizes.push_back(x.dim(i) * counts[i]);
   }
+  check_copied_text(c, x, Shape(sizes).num_elements());
   Tensor& y = c.allocate_output(0, Shape(sizes));
   if (y.num_elements() == 0) return;
   // Each dimension is two loops: over the copies, which read the same elements, and over the elements.

@@ -7,6 +7,7 @@
 #include "caudal/core/kernel.h"
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/scope.h"
+#include "caudal/ops/copied_text.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/strided_copy.h"
 
@@ -245,6 +246,7 @@ void run_broadcast_to(RunContext& c) {
     }
     if (x.dim(i) != 1) from[i + shift] = strides[i];
   }
+  check_copied_text(c, x, shape.num_elements());
   Tensor& y = c.allocate_output(0, shape);
   strided_copy(c.pool(), x.dtype(), shape.dims(), x.raw(), from, y.raw(), shape.strides());
 }

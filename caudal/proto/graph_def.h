@@ -18,6 +18,8 @@ struct ImportSpec {
   std::string prefix;  // "a" puts all names below "a/"; empty: names stay
   // Names of tensors in the file ("x:0", "x", "^x") -> what they become.
   std::map<std::string, Output, std::less<>> input_map;
+  // Faster, for a graph that is thrown away after an error: the nodes before the faulty one stay.
+  bool may_leave_parts = false;
 };
 
 // Adds the nodes of `def`, in any order, to `graph`; also those of loops. Nothing is added if anything is wrong.

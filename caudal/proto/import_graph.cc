@@ -244,7 +244,7 @@ class Importer {
 
 void import_graph_def(const pb::GraphDef& def, const ImportSpec& spec, Graph& graph) {
   // A trial in a graph of its own first: what is wrong shows there, and the user's graph stays as it was.
-  if (spec.input_map.empty()) {
+  if (spec.input_map.empty() && !spec.may_leave_parts) {
     Graph trial;
     Importer(def, {.prefix = spec.prefix}, trial).run();
   }

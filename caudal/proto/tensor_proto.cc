@@ -169,6 +169,13 @@ void check_size(const pb::TensorProto& proto, DType dtype, const Shape& shape) {
   if (elements > kMaxRepeatedBytes / dtype_size(dtype)) {
     throw resource_exhausted("a tensor ", dtype, shape, " in a message is larger than ", kMaxRepeatedBytes, " bytes");
   }
+  // A long string that repeats is as large as many short ones.
+  const int given = proto.string_val_size();
+  if (dtype == DType::kString && given > 0 && elements > static_cast<std::size_t>(given) &&
+      elements - given > kMaxRepeatedBytes / (proto.string_val(given - 1).size() + 1)) {
+    throw resource_exhausted("a tensor ", dtype, shape, " in a message repeats a string of ",
+                             proto.string_val(given - 1).size(), " bytes beyond ", kMaxRepeatedBytes, " bytes in all");
+  }
 }
 
 }  // namespace
@@ -267,19 +274,19 @@ pb::TensorProto to_readable_proto(const Tensor& tensor) {
   }
 }
 
-Tensor from_proto(const pb::TensorProto& proto) {
+Tensor from_proto(const pb::TensorProto& proto, Allocator& allocator) {
   const DType dtype = from_proto(proto.dtype());
   const auto shape = from_proto(proto.tensor_shape()).to_shape();
   if (!shape) throw invalid_argument("a tensor's shape is not fully known: ", from_proto(proto.tensor_shape()));
   check_size(proto, dtype, *shape);
   const std::string& content = proto.tensor_content();
   if (content.empty() || !(is_plain(dtype) || dtype == DType::kString)) {
-    Tensor tensor(dtype, *shape);
+    Tensor tensor(dtype, *shape, allocator);
     read_typed_fields(proto, tensor);
     return tensor;
   }
   if (dtype == DType::kString) {
-    Tensor tensor(dtype, *shape);
+    Tensor tensor(dtype, *shape, allocator);
     read_string_content(content, tensor);
     return tensor;
   }
@@ -287,7 +294,7 @@ Tensor from_proto(const pb::TensorProto& proto) {
   if (content.size() != wanted) {
     throw invalid_argument("tensor content has ", content.size(), " bytes; ", dtype, *shape, " has ", wanted);
   }
-  Tensor tensor(dtype, *shape);
+  Tensor tensor(dtype, *shape, allocator);
   std::memcpy(tensor.raw(), content.data(), wanted);
   if (dtype == DType::kBool) {  // any byte but 0 is true; a bool of another bit pattern is undefined behaviour
     auto* bytes = reinterpret_cast<unsigned char*>(tensor.raw());

@@ -18,7 +18,7 @@ pb::TensorProto to_readable_proto(const Tensor& tensor);
 
 // Throws INVALID_ARGUMENT for an unknown type, a shape that is none, more values than elements, content of another
 // size; RESOURCE_EXHAUSTED above kMaxRepeatedBytes.
-Tensor from_proto(const pb::TensorProto& proto);
+Tensor from_proto(const pb::TensorProto& proto, Allocator& allocator = host_allocator());
 
 pb::TensorShapeProto to_proto(const PartialShape& shape);
 PartialShape from_proto(const pb::TensorShapeProto& proto);

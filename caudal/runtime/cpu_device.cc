@@ -8,14 +8,38 @@
 namespace caudal::inline v0 {
 namespace {
 
+// A buffer charged to a second account, which it pays back when it goes.
+class CommonlyCharged final : public Buffer {
+ public:
+  // `common` has been charged.
+  CommonlyCharged(BufferRef inner, std::shared_ptr<MemoryAccount> common)
+      : Buffer(inner->data(), inner->bytes(), MemorySpace{}), inner_(std::move(inner)), common_(std::move(common)) {}
+
+ private:
+  ~CommonlyCharged() override { common_->refund(bytes()); }
+  BufferRef inner_;
+  std::shared_ptr<MemoryAccount> common_;
+};
+
 class AccountedAllocator final : public Allocator {
  public:
-  explicit AccountedAllocator(std::shared_ptr<MemoryAccount> account) : account_(std::move(account)) {}
+  AccountedAllocator(std::shared_ptr<MemoryAccount> account, std::shared_ptr<MemoryAccount> common)
+      : account_(std::move(account)), common_(std::move(common)) {}
   std::string name() const override { return "cpu"; }
-  BufferRef allocate(std::size_t bytes) override { return allocate_charged(bytes, account_); }
+  BufferRef allocate(std::size_t bytes) override {
+    if (common_ == nullptr) return allocate_charged(bytes, account_);
+    common_->charge(bytes);
+    try {
+      return BufferRef(new CommonlyCharged(allocate_charged(bytes, account_), common_));
+    } catch (...) {
+      common_->refund(bytes);
+      throw;
+    }
+  }
 
  private:
   std::shared_ptr<MemoryAccount> account_;
+  std::shared_ptr<MemoryAccount> common_;  // may be null
 };
 
 // Work on the CPU is done when the call returns.
@@ -27,8 +51,9 @@ class ImmediateStream final : public Stream {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(int threads, std::shared_ptr<MemoryAccount> account)
-      : allocator_(std::move(account)), own_pool_(threads > 0 ? std::make_unique<ThreadPool>(threads) : nullptr) {}
+  CpuDevice(int threads, std::shared_ptr<MemoryAccount> account, std::shared_ptr<MemoryAccount> common)
+      : allocator_(std::move(account), std::move(common)),
+        own_pool_(threads > 0 ? std::make_unique<ThreadPool>(threads) : nullptr) {}
 
   const std::string& name() const override { return name_; }
   std::string_view type() const override { return "CPU"; }
@@ -47,8 +72,9 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_cpu_device(int threads, std::shared_ptr<MemoryAccount> account) {
-  return std::make_unique<CpuDevice>(threads, std::move(account));
+std::unique_ptr<Device> make_cpu_device(int threads, std::shared_ptr<MemoryAccount> account,
+                                        std::shared_ptr<MemoryAccount> common) {
+  return std::make_unique<CpuDevice>(threads, std::move(account), std::move(common));
 }
 
 }  // namespace caudal::inline v0

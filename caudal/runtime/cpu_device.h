@@ -11,7 +11,8 @@
 namespace caudal::inline v0 {
 
 // `threads` 0: the process's pool, shared with other sessions; else a pool of its own. `account` is charged for every
-// buffer of the allocator; it may have a limit.
-CAUDAL_API std::unique_ptr<Device> make_cpu_device(int threads, std::shared_ptr<MemoryAccount> account);
+// buffer of the allocator; it may have a limit. So is `common`, if given: what several devices may hold together.
+CAUDAL_API std::unique_ptr<Device> make_cpu_device(int threads, std::shared_ptr<MemoryAccount> account,
+                                                   std::shared_ptr<MemoryAccount> common = nullptr);
 
 }  // namespace caudal::inline v0

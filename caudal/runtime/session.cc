@@ -88,9 +88,11 @@ struct Session::Impl {
       : graph(session_graph),
         options(session_options),
         env(options.env != nullptr ? *options.env : default_env()),
-        account(std::make_shared<MemoryAccount>(options.memory_limit)),
-        device(make_cpu_device(options.intra_op_threads, account)),
-        functions(make_function_runtime(graph.shared_functions(), *device, options.plan, states)) {}
+        account(options.account ? options.account : std::make_shared<MemoryAccount>(options.memory_limit)),
+        device(make_cpu_device(options.intra_op_threads, account, options.common_account)),
+        resources(options.resources ? options.resources : std::make_shared<ResourceManager>()),
+        states(options.states ? options.states : std::make_shared<NodeStates>()),
+        functions(make_function_runtime(graph.shared_functions(), *device, options.plan, *states)) {}
 
   std::shared_ptr<PlannedRun> plan_for(PlanRequest request) {
     const std::string key = request_key(request);
@@ -118,8 +120,8 @@ struct Session::Impl {
   Env& env;
   std::shared_ptr<MemoryAccount> account;
   std::unique_ptr<Device> device;
-  ResourceManager resources;
-  NodeStates states;
+  const std::shared_ptr<ResourceManager> resources;
+  const std::shared_ptr<NodeStates> states;
   std::unique_ptr<FunctionRuntime> functions;
   CancellationToken cancellation;
   std::atomic<std::int64_t> next_step{1};
@@ -155,8 +157,8 @@ std::vector<Tensor> Session::Impl::run(PlannedRun& planned, std::span<const Tens
   CancellationToken token(&cancellation);
   std::optional<CancellationToken::CallbackId> linked;
   if (run_options.cancellation != nullptr) {
-    run_options.cancellation->check();
     linked = run_options.cancellation->on_cancel([&token] { token.cancel(cancelled("the run was cancelled")); });
+    if (!linked) run_options.cancellation->check();
   }
   LocalRendezvous rendezvous;
   ResourceManager step_resources;
@@ -166,14 +168,14 @@ std::vector<Tensor> Session::Impl::run(PlannedRun& planned, std::span<const Tens
   if (run_options.timeout_ms) {
     step.deadline_micros = static_cast<std::int64_t>(env.now_micros()) + *run_options.timeout_ms * 1000;
   }
-  step.resources = &resources;
+  step.resources = resources.get();
   step.step_resources = &step_resources;
-  step.rendezvous = &rendezvous;
+  step.rendezvous = run_options.rendezvous != nullptr ? run_options.rendezvous : &rendezvous;
   step.device = device.get();
   step.env = &env;
   step.memory = account.get();
+  step.states = states.get();
   step.functions = functions.get();
-  step.states = &states;
   step.tracer = run_options.tracer;
   step.check_numerics = run_options.check_numerics;
 
@@ -199,8 +201,8 @@ Session::Session(Graph& graph, const SessionOptions& options) : impl_(std::make_
 Session::~Session() = default;
 
 Graph& Session::graph() const { return impl_->graph; }
-ResourceManager& Session::resources() const { return impl_->resources; }
-NodeStates& Session::node_states() const { return impl_->states; }
+ResourceManager& Session::resources() const { return *impl_->resources; }
+NodeStates& Session::node_states() const { return *impl_->states; }
 MemoryAccount& Session::memory() const { return *impl_->account; }
 Device& Session::device() const { return *impl_->device; }
 Env& Session::env() const { return impl_->env; }

@@ -24,19 +24,26 @@
 namespace caudal::inline v0 {
 
 class Env;
+class Rendezvous;
 
 struct SessionOptions {
   int intra_op_threads = 0;      // for the work inside one op; 0: the process's pool, one thread per core
   std::size_t memory_limit = 0;  // bytes of tensors that the session may hold; 0: no limit
   PlanOptions plan;
   Env* env = nullptr;  // file system seen by the session's ops; default: the process's
+  // What sessions of one server share; null: the session has its own. An account stands for memory_limit.
+  std::shared_ptr<ResourceManager> resources;
+  std::shared_ptr<NodeStates> states;
+  std::shared_ptr<MemoryAccount> account;
+  std::shared_ptr<MemoryAccount> common_account;  // charged too; null: none
 };
 
 struct RunOptions {
   std::optional<std::int64_t> timeout_ms;
   CancellationToken* cancellation = nullptr;
   Tracer* tracer = nullptr;
-  bool check_numerics = false;  // end with the name of the first op that makes a NaN or an infinity
+  bool check_numerics = false;       // end with the name of the first op that makes a NaN or an infinity
+  Rendezvous* rendezvous = nullptr;  // where the step's sends and receives meet others; null: only one another
 };
 
 // What to feed: an output, or its name ("X:0", ":0" may be left out), and the value.
