@@ -104,15 +104,17 @@ TEST_F(ErrorsTest, FedTwice) {
 TEST_F(ErrorsTest, UninitialisedVariable) {
   const Variable w(zeros({3, 2}), {.name = "kernel"});
   const Output product = matmul(x_, w, {.name = "product"});
-  EXPECT_EQ(error_of([&] {
-              session_->run(product, {{x_, one_row_}});
-            }),
-            "FAILED_PRECONDITION: Identity 'kernel/read': variable 'kernel' (float32[3,2]) has no value yet. Made at "
-            "errors_test.cc:N. Run global_variables_initializer() or restore a checkpoint first.");
+  EXPECT_EQ(
+      error_of([&] {
+        session_->run(product, {{x_, one_row_}});
+      }),
+      "FAILED_PRECONDITION: Identity 'kernel/read': Attempting to use uninitialized value kernel, a variable "
+      "float32[3,2]. Made at errors_test.cc:N. Run global_variables_initializer() or restore a checkpoint first.");
   const Variable r(zeros({3, 2}), {.name = "handle", .use_resource = true});
   EXPECT_EQ(error_of([&] { session_->run(r); }),
-            "FAILED_PRECONDITION: ReadVariableOp 'handle/Read/ReadVariableOp': variable 'handle' has no value yet in "
-            "container 'localhost'. Made at errors_test.cc:N. Run global_variables_initializer() or restore a "
+            "FAILED_PRECONDITION: ReadVariableOp 'handle/Read/ReadVariableOp': Attempting to use uninitialized value "
+            "handle, a variable of container 'localhost'. Made at errors_test.cc:N. Run global_variables_initializer() "
+            "or restore a "
             "checkpoint first.");
 }
 

@@ -74,7 +74,7 @@ std::shared_ptr<VariableStorage> RunContext::variable_ptr(int i) const {
   }
   auto variable = step_->resources->find<VariableStorage>(handle.container, handle.name);
   if (variable == nullptr) {
-    throw failed_precondition("variable '", handle.name, "' has no value yet in container '",
+    throw failed_precondition("Attempting to use uninitialized value ", handle.name, ", a variable of container '",
                               handle.container.empty() ? "localhost" : handle.container, "'")
         .hint("Run global_variables_initializer() or restore a checkpoint first.");
   }

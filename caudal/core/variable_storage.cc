@@ -9,7 +9,7 @@ VariableStorage::VariableStorage(std::string name, DType dtype, PartialShape sha
     : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
 
 Error VariableStorage::uninitialized() const {
-  return failed_precondition("variable '", name_, "' (", dtype_, shape_, ") has no value yet")
+  return failed_precondition("Attempting to use uninitialized value ", name_, ", a variable ", dtype_, shape_)
       .hint("Run global_variables_initializer() or restore a checkpoint first.");
 }
 
