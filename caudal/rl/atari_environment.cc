@@ -6,6 +6,7 @@
 #include "caudal/base/error.h"
 #include "caudal/base/strings.h"
 #include "caudal/formats/coding.h"
+#include "caudal/rl/wrappers.h"
 
 namespace caudal::inline v0::rl {
 namespace {
@@ -155,8 +156,8 @@ void AtariEnvironment::do_save(std::string* out) const {
 bool AtariEnvironment::do_restore(std::string_view state) {
   ByteReader reader(state);
   seeded_ = true;
-  return reader.fixed(&frames_) && reader.fixed(&episode_frames_) && random_.restore(&reader) &&
-         game_->restore(reader.rest());
+  return reader.fixed(&frames_) && is_count(frames_) && reader.fixed(&episode_frames_) && is_count(episode_frames_) &&
+         random_.restore(&reader) && game_->restore(reader.rest());
 }
 
 std::unique_ptr<Environment> make_atari_environment(const EnvironmentSpec& spec, MakeArcadeGame make_game,

@@ -48,7 +48,7 @@ void ScreenWrapper::save_count(std::string* out) const {
 bool ScreenWrapper::restore_count(ByteReader* reader) {
   last_ = {};
   std::uint8_t terminated, truncated;
-  if (!reader->fixed(&return_) || !reader->fixed(&steps_) || steps_ < 0 || !reader->fixed(&terminated) ||
+  if (!reader->fixed(&return_) || !reader->fixed(&steps_) || !is_count(steps_) || !reader->fixed(&terminated) ||
       terminated > 1 || !reader->fixed(&truncated) || truncated > 1)
     return false;
   last_.terminated = terminated != 0;

@@ -48,7 +48,7 @@ class StepLimit final : public Wrapper {
   }
   bool do_restore(std::string_view state) override {
     ByteReader reader(state);
-    return reader.fixed(&steps_) && steps_ >= 0 && Wrapper::do_restore(reader.rest());
+    return reader.fixed(&steps_) && is_count(steps_) && Wrapper::do_restore(reader.rest());
   }
 
   std::int64_t limit_;
@@ -85,7 +85,7 @@ class EpisodeCounter final : public Wrapper {
   }
   bool do_restore(std::string_view state) override {
     ByteReader reader(state);
-    return reader.fixed(&return_) && reader.fixed(&steps_) && steps_ >= 0 && Wrapper::do_restore(reader.rest());
+    return reader.fixed(&return_) && reader.fixed(&steps_) && is_count(steps_) && Wrapper::do_restore(reader.rest());
   }
 
   double return_ = 0;

@@ -35,6 +35,9 @@ class CAUDAL_API Wrapper : public Environment {
   std::unique_ptr<Environment> inner_;
 };
 
+// A count that a saved state may hold: not negative, and no steps bring it beyond int64.
+constexpr bool is_count(std::int64_t value) { return value >= 0 && value <= INT64_MAX / 2; }
+
 // Truncates an episode after `steps` steps (Gymnasium's TimeLimit). INVALID_ARGUMENT if steps < 1.
 CAUDAL_API std::unique_ptr<Environment> limit_steps(std::unique_ptr<Environment> inner, std::int64_t steps);
 
