@@ -39,7 +39,8 @@ void VariableStorage::assign(Tensor value, bool validate_shape) {
     throw invalid_argument("variable '", name_, "' is ", dtype_, "; a value ", value.describe(), " was assigned");
   }
   if (validate_shape && !shape_.compatible(value.shape())) {
-    throw invalid_argument("variable '", name_, "' has shape ", shape_, "; a value ", value.describe(), " was assigned")
+    throw invalid_argument("Assign requires shapes of both tensors to match. Variable '", name_, "' has shape ", shape_,
+                           "; a value ", value.describe(), " was assigned")
         .hint("Assign a value of the declared shape, or with validate_shape = false to change it.");
   }
   Tensor old;  // freed outside the lock

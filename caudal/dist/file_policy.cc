@@ -45,7 +45,9 @@ FilePolicyEnv::FilePolicyEnv(Env& base, const std::vector<std::string>& folders)
   }
 }
 
-std::string FilePolicyEnv::allowed(const std::string& path) const {
+std::string FilePolicyEnv::allowed(const std::string& given) const {
+  constexpr std::string_view kScheme = "file://";
+  const std::string path = given.starts_with(kScheme) ? given.substr(kScheme.size()) : given;
   std::error_code error;
   if (!path.empty() && path.find('\0') == std::string::npos) {
     const fs::path real = resolved(path, &error);

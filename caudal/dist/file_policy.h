@@ -36,7 +36,7 @@ class CAUDAL_API FilePolicyEnv final : public Env {
 
  private:
   // The path without links, or PERMISSION_DENIED.
-  std::string allowed(const std::string& path) const;
+  std::string allowed(const std::string& given) const;
 
   Env& base_;
   std::vector<std::string> folders_;  // absolute, without links

@@ -91,7 +91,7 @@ const BundleEntry* BundleReader::find(std::string_view name) const {
 
 const BundleEntry& BundleReader::entry(std::string_view name) const {
   if (const BundleEntry* found = find(name)) return *found;
-  const Error error = not_found("'", escaped(name, 400), "' is not in checkpoint ", prefix_);
+  const Error error = not_found("Key ", escaped(name, 400), " not found in checkpoint ", prefix_);
   const std::string near = did_you_mean(name, names_);
   throw near.empty() ? error : error.hint(near);
 }
@@ -109,8 +109,9 @@ Tensor BundleReader::read(std::string_view name) const {
 Tensor BundleReader::read(std::string_view name, DType dtype) const {
   const BundleEntry& found = entry(name);
   if (found.dtype != dtype)
-    throw invalid_argument("'", escaped(name, 400), "' is ", dtype_name(found.dtype), found.shape.to_string(),
-                           " in checkpoint ", prefix_, ", not ", dtype_name(dtype));
+    throw invalid_argument("tensor '", escaped(name, 400), "': expected dtype ", dtype_name(dtype),
+                           " does not equal original dtype ", dtype_name(found.dtype), " (", dtype_name(found.dtype),
+                           found.shape.to_string(), " in checkpoint ", prefix_, ")");
   return read(name);
 }
 

@@ -39,6 +39,10 @@ void bind_attr(AttrMap& attrs, const std::string& name, const AttrValue& value, 
                const NodeDraft& draft) {
   const auto [found, inserted] = attrs.emplace(name, value);
   if (inserted || found->second == value || found->second.get_if<AttrPlaceholder>() != nullptr) return;
+  // An empty list in a file is of no kind yet: complete_attrs() gives it one.
+  const auto* types = value.get_if<std::vector<DType>>();
+  const auto* none = found->second.get_if<std::vector<std::int64_t>>();
+  if (types != nullptr && types->empty() && none != nullptr && none->empty()) return;
   if (name == arg.number_attr) {
     throw invalid_argument("'", arg.name, "' is a list of ", value, "; attribute ", name, " is ", found->second);
   }
