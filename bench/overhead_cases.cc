@@ -2,6 +2,7 @@
 #include "bench.h"
 #include "caudal/graph/scope.h"
 #include "caudal/ops/constant.h"
+#include "caudal/ops/control_flow.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/runtime/session.h"
 
@@ -11,6 +12,7 @@ namespace {
 namespace tf = caudal;
 
 constexpr int kChain = 1000;
+constexpr int kIterations = 10'000;
 
 Values one_op_run(const Settings& settings) {
   tf::Graph graph;
@@ -52,6 +54,19 @@ Values add_chain(const tf::Shape& shape, const Settings& settings) {
   return microseconds([&] { call({zeros}); }, kChain, settings);
 }
 
+// while (i < n) i = i + 1, of Switch and Merge nodes as TensorFlow 1 makes them.
+Values loop_iteration(const Settings& settings) {
+  tf::Graph graph;
+  const tf::GraphScope scope(graph);
+  const tf::Output limit = tf::placeholder(tf::int32, tf::PartialShape::scalar());
+  const tf::Outputs last = tf::while_loop([&](const tf::Outputs& v) { return tf::less(v[0], limit); },
+                                          [](const tf::Outputs& v) { return tf::Outputs{v[0] + 1}; }, {0});
+  tf::Session session(graph);
+  const auto call = session.make_callable({last[0]}, {limit});
+  const tf::Tensor iterations(kIterations);
+  return microseconds([&] { call({iterations}); }, kIterations, settings);
+}
+
 }  // namespace
 
 std::vector<Case> overhead_cases() {
@@ -60,6 +75,7 @@ std::vector<Case> overhead_cases() {
       {"overhead/one_op_callable", one_op_callable},
       {"overhead/no_op_run", no_op_run},
       {"overhead/add_scalar", [](const Settings& settings) { return add_chain({}, settings); }},
+      {"overhead/loop_iteration", loop_iteration},
       {"overhead/add_64", [](const Settings& settings) { return add_chain({64}, settings); }},
   };
 }

@@ -120,6 +120,15 @@ def one_op(case, settings):
         return common.microseconds(step, 1, settings)
 
 
+def loop_iteration(settings):
+    tf.reset_default_graph()
+    limit = tf.placeholder(tf.int32, [])
+    last = tf.while_loop(lambda i: i < limit, lambda i: i + 1, [0])
+    with tf.Session(config=config(settings, rewrite=False)) as session:
+        call = session.make_callable(last, [limit])
+        return common.microseconds(lambda: call(common.ITERATIONS), common.ITERATIONS, settings)
+
+
 def add_chain(shape, settings):
     tf.reset_default_graph()
     x = total = tf.placeholder(tf.float32, shape)
@@ -176,6 +185,8 @@ def run(case, settings):
         return checkpoint(case, settings)
     if case in ("overhead/add_scalar", "overhead/add_64"):
         return add_chain(() if case.endswith("scalar") else (64,), settings)
+    if case == "overhead/loop_iteration":
+        return loop_iteration(settings)
     return one_op(case, settings)
 
 

@@ -42,7 +42,9 @@ class BinaryElementwise final : public Kernel {
       : op_(op), loop_(loop), one_shape_(one_shape) {}
   void run(RunContext& c) const override {
     const Tensor &x = c.input(0), &y = c.input(1);
-    if (x.shape() == y.shape() && x.num_elements() <= kFewElements) {
+    const bool same = x.shape() == y.shape();
+    if ((same || ((x.rank() == 0 || y.rank() == 0) && !one_shape_)) &&
+        std::max(x.num_elements(), y.num_elements()) <= kFewElements) {
       run_few(c, x, y);
       return;
     }
@@ -61,8 +63,12 @@ class BinaryElementwise final : public Kernel {
   // Where looking for broadcasts and for threads would cost more than the work.
   static constexpr std::int64_t kFewElements = 256;
   void run_few(RunContext& c, const Tensor& x, const Tensor& y) const {
-    Tensor& z = c.allocate_output(0, x.shape());
-    if (x.num_elements() > 0 && !loop_(x.raw(), 1, y.raw(), 1, z.raw(), x.num_elements())) throw element_fault(op_);
+    const Shape& shape = y.rank() == 0 ? x.shape() : y.shape();
+    Tensor& z = c.allocate_output(0, shape);
+    const std::int64_t n = shape.num_elements();
+    if (n > 0 && !loop_(x.raw(), x.rank() == 0 ? 0 : 1, y.raw(), y.rank() == 0 ? 0 : 1, z.raw(), n)) {
+      throw element_fault(op_);
+    }
   }
 
   kernels::BinaryOp op_;
