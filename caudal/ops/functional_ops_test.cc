@@ -316,12 +316,49 @@ CAUDAL_OP_SAMPLES(MapDefun) { samples.covered_by("FunctionalOpsTest.MapDefunCall
 CAUDAL_OP_SAMPLES(ToBool) { samples.covered_by("FunctionalOpsTest.ConditionsOfOtherTypes"); }
 CAUDAL_OP_SAMPLES(FakeParam) { samples.covered_by("FunctionalOpsTest.BadCallsAreRefused"); }
 CAUDAL_OP_SAMPLES(DeviceIndex) { samples.covered_by("FunctionalOpsTest.RemoteCallsStayInTheProcess"); }
-CAUDAL_OP_SAMPLES(_Arg) { samples.covered_by("FunctionBodyTest.ArgumentsKnowShapesAndWhatHandlesHold"); }
-CAUDAL_OP_SAMPLES(_DeviceArg) { samples.covered_by("FunctionBodyTest.ArgumentsKnowShapesAndWhatHandlesHold"); }
+CAUDAL_OP_SAMPLES(_Arg) { samples.covered_by("FunctionalOpsTest.ArgumentsAreGivenByCalls"); }
+CAUDAL_OP_SAMPLES(_DeviceArg) { samples.covered_by("FunctionalOpsTest.ArgumentsAreGivenByCalls"); }
 CAUDAL_OP_SAMPLES(_Retval) { samples.covered_by("FunctionalOpsTest.RemoteCallsStayInTheProcess"); }
 CAUDAL_OP_SAMPLES(_DeviceRetval) { samples.covered_by("FunctionalOpsTest.RemoteCallsStayInTheProcess"); }
 
 namespace {
+
+TEST_F(FunctionalOpsTest, ArgumentsAreGivenByCalls) {
+  for (const char* type : {"_Arg", "_DeviceArg"}) {
+    const Output argument = OpBuilder(type, {})
+                                .attr("T", DType::kResource)
+                                .attr("index", 0)
+                                .attr("_handle_dtypes", std::vector{float32})
+                                .attr("_handle_shapes", std::vector{PartialShape({3})})
+                                .build();
+    EXPECT_EQ(argument.shape(), PartialShape(Shape()));
+    ASSERT_EQ(argument.node()->output_handle(0).size(), 1);
+    EXPECT_EQ(argument.node()->output_handle(0)[0].shape, PartialShape({3}));
+    const Output shaped = OpBuilder(type, {})
+                              .attr("T", float32)
+                              .attr("index", 1)
+                              .attr("_output_shapes", std::vector{PartialShape({2, -1})})
+                              .build();
+    EXPECT_EQ(shaped.shape(), PartialShape({2, -1}));
+    EXPECT_EQ(error_of([&] { Session().run(shaped); }).substr(0, 16), "INVALID_ARGUMENT");
+  }
+}
+
+// A function that calls another, and so on: planning one plans all.
+TEST_F(FunctionalOpsTest, ChainsOfCallsEndAtALimit) {
+  const Output x = constant(1.0F);
+  traced("link_0", {x}, [](const Outputs& a) { return Outputs{a[0] + 1}; });
+  for (int i = 1; i < 250; ++i) {
+    const std::string before = internal::concat("link_", i - 1);
+    traced(internal::concat("link_", i), {x},
+           [&](const Outputs& a) { return Outputs{OpBuilder(before, {}).input(a[0]).build()}; });
+  }
+  Session session;
+  EXPECT_EQ(session.run(OpBuilder("link_150", {}).input(x).build()).item<float>(), 2);
+  Session fresh;
+  const std::string error = error_of([&] { fresh.run(OpBuilder("link_249", {}).input(x).build()); });
+  EXPECT_EQ(error.substr(0, 18), "RESOURCE_EXHAUSTED") << error;
+}
 
 TEST_F(FunctionalOpsTest, MapDefunCallsForEveryRow) {
   const Output x = placeholder(float32, {-1, 2});

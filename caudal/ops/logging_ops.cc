@@ -146,6 +146,11 @@ std::unique_ptr<Kernel> prepare_py_func(PrepareContext& c) {
 
 void print_gradient(GradientContext& c) { c.set_input_grad(0, c.raw_grad(0)); }
 
+void eager_py_func_gradient(GradientContext& c) {
+  throw unimplemented("the gradient of '", c.attr<std::string>("token"), "' is Python code of another process")
+      .hint("Build that part of the graph from ops.");
+}
+
 }  // namespace
 
 // ---- Registrations
@@ -194,7 +199,7 @@ CAUDAL_REGISTER_OP({
     .attrs = "token: string; Tin: list(type) >= 0; Tout: list(type) >= 0",
     .stateful = true,
     .shape = unknown_shape,
-    .gradient = no_gradient,
+    .gradient = not_differentiable,
     .cpu = prepare_py_func,
 });
 CAUDAL_REGISTER_OP({
@@ -203,7 +208,7 @@ CAUDAL_REGISTER_OP({
     .outputs = "output: Tout",
     .attrs = "token: string; Tin: list(type) >= 0; Tout: list(type) >= 0",
     .shape = unknown_shape,
-    .gradient = no_gradient,
+    .gradient = not_differentiable,
     .cpu = prepare_py_func,
 });
 CAUDAL_REGISTER_OP({
@@ -213,7 +218,7 @@ CAUDAL_REGISTER_OP({
     .attrs = "token: string; is_async: bool = false; Tin: list(type) >= 0; Tout: list(type) >= 0",
     .stateful = true,
     .shape = unknown_shape,
-    .gradient = no_gradient,
+    .gradient = eager_py_func_gradient,
     .cpu = prepare_py_func,
 });
 
