@@ -224,7 +224,7 @@ class BarrierKernel final : public Kernel {
   explicit BarrierKernel(PrepareContext& c)
       : id_(internal::resource_name(c.node())),
         types_(c.attr<std::vector<DType>>("component_types")),
-        shapes_(c.attr<std::vector<PartialShape>>("shapes")),
+        shapes_(internal::declared_shapes(c.attr<std::vector<PartialShape>>("shapes"))),
         handle_(c, id_, "tensorflow::barrier::Barrier") {
     if (shapes_.size() != types_.size()) throw invalid_argument("All of the component shapes must be specified");
     if (c.attr<std::int64_t>("capacity") != -1) {

@@ -86,6 +86,7 @@ QueueResource::Spec spec_of(const NodeInfo& node, const internal::ResourceName& 
   spec.capacity = node.attr<std::int64_t>("capacity");
   spec.types = node.attr<std::vector<DType>>("component_types");
   spec.shapes = node.attr<std::vector<PartialShape>>("shapes");
+  if (spec.kind() != "PaddingFIFOQueue") spec.shapes = internal::declared_shapes(std::move(spec.shapes));
   if (spec.kind() == "PriorityQueue") {
     spec.types.insert(spec.types.begin(), int64);
     if (!spec.shapes.empty()) spec.shapes.insert(spec.shapes.begin(), PartialShape::scalar());

@@ -128,6 +128,18 @@ TEST_F(QueueOps, RefuseWhatDoesNotFitWhenTheNodeIsMade) {
   EXPECT_NE(error_of([&] { q.dequeue_many(-1); }).find("Input 'n' must be >= 0"), std::string::npos);
 }
 
+TEST_F(QueueOps, TakeShapesOfUnknownRankForScalars) {
+  const FIFOQueue q(10, {int32}, {.shapes = {PartialShape::unknown()}});
+  const Output x = placeholder(int32);
+  Session session;
+  session.run(q.enqueue({x}), {{x, Tensor(1)}});
+  EXPECT_NE(error_of([&] {
+              session.run(q.enqueue({x}), {{x, Tensor(Ints{1})}});
+            }).find("Shape mismatch in tuple component 0. Expected [], got [1]"),
+            std::string::npos);
+  EXPECT_EQ(session.run(q.dequeue_many(1)[0]).to_vector<int>(), Ints{1});
+}
+
 TEST_F(QueueOps, RefuseWhatDoesNotFitInARun) {
   const FIFOQueue q(10, {float32}, {.shapes = {{2}}});
   const Output x = placeholder(float32), n = placeholder(int32);

@@ -242,6 +242,13 @@ std::string shape_words(const std::vector<PartialShape>& shapes) {
   return "[" + words + "]";
 }
 
+std::vector<PartialShape> declared_shapes(std::vector<PartialShape> shapes) {
+  for (PartialShape& shape : shapes) {
+    if (!shape.has_rank()) shape = PartialShape::scalar();
+  }
+  return shapes;
+}
+
 std::string QueueResource::Spec::kind() const { return op.ends_with("V2") ? op.substr(0, op.size() - 2) : op; }
 
 std::shared_ptr<QueueResource> QueueResource::make(Spec spec) {

@@ -26,6 +26,10 @@ std::string type_words(const std::vector<DType>& dtypes);
 // "[[], [2,?]]".
 std::string shape_words(const std::vector<PartialShape>& shapes);
 
+// Shapes as an attribute declares them where they must be fully known: as TensorFlow has it, a shape of unknown rank is
+// a scalar's.
+std::vector<PartialShape> declared_shapes(std::vector<PartialShape> shapes);
+
 // One value of each component.
 using Tuple = std::vector<Tensor>;
 

@@ -10,6 +10,7 @@
 #include "caudal/graph/constant_value.h"
 #include "caudal/plan/fold.h"
 #include "caudal/plan/frames.h"
+#include "caudal/plan/known_controls.h"
 #include "caudal/plan/memory_plan.h"
 #include "caudal/plan/program.h"
 #include "caudal/plan/units.h"
@@ -281,7 +282,11 @@ class FrameCompiler {
       StepDraft draft = make_draft(node, std::move(inputs), first);
       draft.step.checks_dead = dead;
       if (fold(node, draft)) {
-        if (dead) add_constant(node, std::move(draft));
+        if (dead) {
+          add_constant(node, std::move(draft));
+        } else {
+          known_controls_.remember(node, draft.controls);
+        }
         return;
       }
       if (kind_of(node) == ControlFlow::kNone || kind_of(node) == ControlFlow::kLoopCond ||
@@ -314,6 +319,7 @@ class FrameCompiler {
     draft.step.first_output = first;
     draft.step.num_outputs = node.num_outputs();
     draft.controls.assign(node.control_inputs().begin(), node.control_inputs().end());
+    known_controls_.inherit(node, draft.controls);
     return draft;
   }
 
@@ -764,6 +770,7 @@ class FrameCompiler {
   std::unordered_map<Output, int> slot_of_;
   std::map<std::string, Node*> shared_;
   std::unordered_map<const Node*, const Node*> twin_of_;  // whose step stands for another node's
+  KnownControls known_controls_;
   std::unordered_set<const Node*> may_be_dead_;
   WaitSets wait_sets_;
   std::vector<int> slot_wait_set_;
