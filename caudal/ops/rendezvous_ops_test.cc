@@ -35,14 +35,14 @@ TEST(Rendezvous, KeyHasFiveParts) {
 TEST(Rendezvous, ReceiveWaitsForTheTensor) {
   Graph graph;
   const GraphScope scope(graph);
-  const Output y = received("_Recv", "x:0", float32) + 1.0F;
+  const Output y = OpBuilder("Neg", {}).input(received("_Recv", "x:0", float32)).build();
   Session session(graph);
   LocalRendezvous rendezvous;
   Tensor result;
   std::thread run([&] { result = session.run(y, {}, {.rendezvous = &rendezvous}); });
   rendezvous.send(rendezvous_key(kDevice, 7, kDevice, "x:0", 0, 0), {.tensor = Tensor(2.0F), .is_dead = false});
   run.join();
-  EXPECT_EQ(result.item<float>(), 3.0F);
+  EXPECT_EQ(result.item<float>(), -2.0F);
 }
 
 TEST(Rendezvous, CancellationEndsTheWait) {
