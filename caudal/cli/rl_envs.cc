@@ -47,7 +47,7 @@ void print_table(const std::vector<Row>& rows) {
   for (const Row& row : rows) widest = std::max(widest, row.spec->id.size());
   std::string missing;
   for (const Row& row : rows) {
-    const std::string text = row.missing.empty() ? row.observations + "  " + row.actions : "not available";
+    const std::string text = row.missing.empty() ? row.observations + "  " + row.actions : "needs something, see below";
     std::printf("%-*s  %s\n", static_cast<int>(widest), std::string(row.spec->id).c_str(), text.c_str());
     if (!row.missing.empty() && missing.find(row.missing) == std::string::npos) missing += row.missing + "\n";
   }
