@@ -22,6 +22,17 @@ void switch_shape(ShapeContext& c) {
 }
 
 // Sizes in which the inputs differ are unknown; so is everything if their ranks differ.
+// What all inputs say of the resource. Of a list nothing: it may change its elements' type and shape in a loop.
+HandleData common_handle(const ShapeContext& c) {
+  const HandleData& first = c.input_handle(0);
+  if (c.node().input_types[0] == DType::kVariant) return {};
+  for (int i = 1; i < c.num_inputs(); ++i) {
+    const auto same = [](const auto& a, const auto& b) { return a.dtype == b.dtype && a.shape == b.shape; };
+    if (!std::ranges::equal(first, c.input_handle(i), same)) return {};
+  }
+  return first;
+}
+
 void merge_shape(ShapeContext& c) {
   PartialShape merged = c.input(0);
   for (int i = 1; i < c.num_inputs() && merged.has_rank(); ++i) {
@@ -35,7 +46,7 @@ void merge_shape(ShapeContext& c) {
     merged = PartialShape(dims);
   }
   c.set_output(0, merged);
-  c.set_output_handle(0, c.input_handle(0));
+  c.set_output_handle(0, common_handle(c));
   c.set_output(1, Shape());
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "caudal/base/error.h"
+#include "caudal/ops/position_text.h"
 
 namespace caudal::inline v0 {
 
@@ -44,16 +45,6 @@ std::string joined(std::span<const std::int64_t> values) {
   return text;
 }
 
-// "1,2": the position of place `row` among the outer dimensions of `indices`.
-std::string position(const Tensor& indices, std::int64_t row) {
-  std::vector<std::int64_t> at(indices.rank() - 1);
-  for (int d = indices.rank() - 2; d >= 0; --d) {
-    at[d] = row % indices.dim(d);
-    row /= indices.dim(d);
-  }
-  return joined(at);
-}
-
 }  // namespace
 
 void check_offsets(const NodeInfo& node, const std::vector<std::int64_t>& offsets, const Tensor& indices,
@@ -65,7 +56,7 @@ void check_offsets(const NodeInfo& node, const std::vector<std::int64_t>& offset
   const auto row = bad - offsets.begin();
   const auto depth = indices.shape()[-1];
   const auto values = indices.to_int64s();
-  const std::string place = indices.rank() > 1 ? '[' + position(indices, row) + ']' : "";
+  const std::string place = position_text(row, indices.shape().remove(indices.rank() - 1));
   throw invalid_argument("indices", place, " = [",
                          joined(std::span(values).subspan(row * depth, static_cast<std::size_t>(depth))),
                          "] does not index into ", what, ' ', shape);

@@ -224,7 +224,7 @@ void run_dynamic_stitch(RunContext& c) {
   std::int64_t rows = 0;
   for (int i = 0; i < n; ++i) {
     for (const std::int32_t index : c.input(i).flat<std::int32_t>()) {
-      if (index < 0) throw invalid_argument("indices[", i, "] has the negative entry ", index);
+      if (index < 0) throw invalid_argument("indices[", i, "] is out of range: it has the negative entry ", index);
       rows = std::max<std::int64_t>(rows, std::int64_t{index} + 1);
     }
   }

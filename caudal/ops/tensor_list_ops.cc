@@ -98,10 +98,13 @@ void pop_back_shape(ShapeContext& c) {
   c.set_output(1, element);
 }
 
+// That the list is of another type is found out when it is there, as TensorFlow does.
 void set_item_shape(ShapeContext& c) {
-  const PartialShape element = list_shape(c, 0);
-  merged(c.input(2), element);
-  set_list(c, element);
+  const HandleData& handle = c.input_handle(0);
+  set_list(c, PartialShape::unknown());
+  if (handle.empty()) return;
+  merged(c.input(2), handle[0].shape);
+  c.set_output_handle(0, handle);
 }
 
 void scatter_into_shape(ShapeContext& c) {
@@ -143,9 +146,10 @@ void concat_shape(ShapeContext& c) {
   const PartialShape wanted = c.num_inputs() > 1 ? shape_input(c, 1) : c.attr<PartialShape>("element_shape");
   const PartialShape element = merged(wanted, list_shape(c, 0));
   if (element.rank() == 0) {
-    throw invalid_argument("Concat requires elements to be at least vectors, found scalars instead.");
+    c.set_output(0, PartialShape{-1});  // the kernel refuses it
+  } else if (element.has_rank()) {
+    c.set_output(0, with_front(-1, without_first(element)));
   }
-  if (element.has_rank()) c.set_output(0, with_front(-1, without_first(element)));
   c.set_output(1, PartialShape{-1});
 }
 

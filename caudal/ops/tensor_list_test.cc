@@ -247,7 +247,7 @@ TEST_F(TensorListOps, RefuseWhatTensorFlowRefuses) {
                "Attempting to slice [1, 4] from tensor with length 3");
   expect_error(tensor_list_split(x, {-1}, std::vector<std::int64_t>{1}),
                "Unused values in tensor. Length of tensor: 3 Values used: 1");
-  expect_error([&] { tensor_list_concat_v2(three, -1, std::vector<std::int64_t>{}, float32); },
+  expect_error(tensor_list_concat_v2(three, -1, std::vector<std::int64_t>{}, float32).tensor,
                "Concat requires elements to be at least vectors, found scalars instead.");
   const Output scalars = tensor_list_push_back(loose, 1.0F);
   expect_error(tensor_list_concat_v2(scalars, -1, std::vector<std::int64_t>{}, float32).tensor,

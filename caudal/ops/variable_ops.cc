@@ -224,7 +224,7 @@ std::int64_t count_up(VariableStorage& variable, std::int64_t limit) {
   variable.update([&](Tensor& value) {
     if (value.rank() != 0) throw invalid_argument("only a scalar counts up; ", variable.describe(), " is none");
     before = value.item<T>();
-    if (before >= limit) throw out_of_range("variable '", variable.name(), "' reached the limit ", limit);
+    if (before >= limit) throw out_of_range("Reached limit of ", limit, ": variable '", variable.name(), "'");
     value.data<T>()[0] = static_cast<T>(before + 1);
   });
   return before;

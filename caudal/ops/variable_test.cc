@@ -367,7 +367,7 @@ CAUDAL_OP_SAMPLES(CountUpTo) {
                .attrs = {{"limit", 4}},
                .expected = {Tensor(std::int64_t{3})}});
   samples.add({.inputs = {samples.variable(Tensor(3))}, .attrs = {{"limit", 4}}, .expected = {Tensor(3)}});
-  samples.error({samples.variable(Tensor(std::int64_t{4}))}, Code::kOutOfRange, {{"limit", 4}}, "reached the limit 4");
+  samples.error({samples.variable(Tensor(std::int64_t{4}))}, Code::kOutOfRange, {{"limit", 4}}, "Reached limit of 4");
   samples.error({samples.variable(Tensor(std::vector<int>{4}))}, Code::kInvalidArgument, {{"limit", 4}});
 }
 CAUDAL_OP_SAMPLES(ResourceCountUpTo) {
