@@ -37,6 +37,7 @@
 #include "caudal/ops/elementwise_unary.h"
 #include "caudal/ops/embedding.h"
 #include "caudal/ops/gather_ops.h"
+#include "caudal/ops/hash_bucket_ops.h"
 #include "caudal/ops/image_codec.h"
 #include "caudal/ops/initializers.h"
 #include "caudal/ops/joining.h"

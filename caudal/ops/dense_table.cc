@@ -9,32 +9,10 @@
 #include "caudal/ops/lookup_table.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/strided_copy.h"
+#include "caudal/ops/string_hash.h"
 
 namespace caudal::inline v0 {
 namespace {
-
-// MurmurHash64A (Austin Appleby, public domain) with TensorFlow's seed.
-std::uint64_t hash_bytes(std::string_view bytes) {
-  constexpr std::uint64_t kSeed = 0xDECAFCAFFEULL, kMix = 0xc6a4a7935bd1e995ULL;
-  constexpr int kShift = 47;
-  std::uint64_t hash = kSeed ^ (bytes.size() * kMix);
-  for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), 8);
-    word *= kMix;
-    word ^= word >> kShift;
-    word *= kMix;
-    hash = (hash ^ word) * kMix;
-  }
-  if (!bytes.empty()) {
-    std::uint64_t rest = 0;
-    std::memcpy(&rest, bytes.data(), bytes.size());
-    hash = (hash ^ rest) * kMix;
-  }
-  hash ^= hash >> kShift;
-  hash *= kMix;
-  return hash ^ (hash >> kShift);
-}
 
 std::uint64_t combine(std::uint64_t a, std::uint64_t b) {
   return a ^ (b + 0x9e3779b97f4a7800ULL + (a << 10) + (a >> 4));
@@ -43,7 +21,7 @@ std::uint64_t combine(std::uint64_t a, std::uint64_t b) {
 std::uint64_t hash_element(const Tensor& keys, std::int64_t i) {
   switch (keys.dtype()) {
     case DType::kString:
-      return hash_bytes(keys.data<std::string>()[i]);
+      return murmur_hash(keys.data<std::string>()[i]);
     case DType::kInt32:
       return static_cast<std::uint64_t>(std::int64_t{keys.data<std::int32_t>()[i]});
     case DType::kInt64:

@@ -123,7 +123,21 @@ LookupTable::Type type_of(const NodeInfo& node) {
   return type;
 }
 
-std::shared_ptr<LookupTable> make_static(RunContext& c) { return make_hash_table(type_of(c.node()), true); }
+// The pairs of types that TensorFlow's tables of this kind have: programs count on the others being refused.
+void check_static_types(const LookupTable::Type& type) {
+  using enum DType;
+  const bool any = type.value == kDouble || type.value == kFloat || type.value == kInt32 || type.value == kString;
+  const bool known = (type.key == kInt32 && any) || (type.key == kInt64 && (any || type.value == kInt64)) ||
+                     (type.key == kString && (any || type.value == kInt64 || type.value == kBool));
+  if (known) return;
+  throw unimplemented("no table of ", kernel_type_name(type.key), " to ", kernel_type_name(type.value))
+      .hint("MutableHashTable takes other pairs of types.");
+}
+
+std::shared_ptr<LookupTable> make_static(RunContext& c) {
+  check_static_types(type_of(c.node()));
+  return make_hash_table(type_of(c.node()), true);
+}
 
 std::shared_ptr<LookupTable> make_mutable(RunContext& c) {
   const LookupTable::Type type = type_of(c.node());

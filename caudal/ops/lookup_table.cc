@@ -188,6 +188,7 @@ class HashTable final : public LookupTable {
 
   void initialize(const Tensor& keys, const Tensor& values) override {
     if (!filled_once_) throw not_initializable();
+    if (keys.num_elements() == 0) throw invalid_argument("keys and values cannot be empty tensors.");
     std::unique_lock lock(mutex_);
     if (initialized_) {
       if (keys.num_elements() == index_.size()) return;

@@ -1,5 +1,6 @@
 #include "caudal/ops/mutex_ops.h"
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -38,19 +39,24 @@ class Mutex final : public Resource, public WaitingRoom {
   bool locked_ = false;
 };
 
-// The mutex is free when the last one who holds this goes.
+// The mutex is free when this is consumed, or when the last one who holds it goes.
 class Lock final : public VariantValue, public std::enable_shared_from_this<Lock> {
  public:
   explicit Lock(std::shared_ptr<Mutex> mutex) : mutex_(std::move(mutex)) {}
-  ~Lock() override { mutex_->release(); }
+  ~Lock() override { release(); }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
   std::string_view type_name() const override { return "tensorflow::Mutex::SharedLockReleaser"; }
   long holders() const { return weak_from_this().use_count(); }
+  // Does nothing the second time.
+  void release() const {
+    if (!released_.exchange(true)) mutex_->release();
+  }
 
  private:
   std::shared_ptr<Mutex> mutex_;
+  mutable std::atomic<bool> released_{false};
 };
 
 // ---- Shape functions
@@ -107,6 +113,7 @@ void run_consume(RunContext& c) {
   if (lock->holders() != 1) {
     throw invalid_argument("Expected use count of lock to be 1, but saw: ", lock->holders());
   }
+  lock->release();  // now, not when the step lets go of the value: another lock of the same step may wait
 }
 
 }  // namespace

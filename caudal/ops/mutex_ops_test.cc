@@ -50,6 +50,29 @@ TEST_F(MutexOps, SectionsExcludeEachOther) {
   EXPECT_EQ(session.run(v).item<int>(), kThreads * kSteps);
 }
 
+// In one step.
+TEST_F(MutexOps, SectionsOfOneStepTakeTurns) {
+  const Variable v(0, {.use_resource = true});
+  const Output mutex = raw_ops::mutex_v2({.shared_name = "m"});
+  Fetches all;
+  for (int i = 0; i < 20; ++i) {
+    const Output lock = raw_ops::mutex_lock(mutex);
+    Output read;
+    {
+      const ControlDependencies locked({Operation(lock)});
+      read = v.read_value();
+    }
+    const ControlDependencies written({raw_ops::assign_variable_op(v.handle(), read + 1, int32)});
+    all.emplace_back(raw_ops::consume_mutex_lock(lock));
+  }
+  Session session;
+  session.run(v.initializer());
+  RunOptions options;
+  options.timeout_ms = 20000;
+  session.run(all, {}, options);
+  EXPECT_EQ(session.run(v).item<int>(), 20);
+}
+
 TEST_F(MutexOps, LocksEndWithTheirStep) {
   const Output mutex = raw_ops::mutex_v2();
   const Output lock = raw_ops::mutex_lock(mutex);
