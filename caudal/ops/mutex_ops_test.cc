@@ -97,11 +97,13 @@ TEST_F(MutexOps, WaitersAreCancelled) {
     const ControlDependencies locked({Operation(first)});
     second = raw_ops::mutex_lock(mutex);
   }
+  const ControlDependencies both({Operation(second)});
+  const Operation never = raw_ops::consume_mutex_lock(first);
   Session session;
   RunOptions options;
   options.timeout_ms = 50;
   try {
-    session.run({Operation(second), raw_ops::consume_mutex_lock(first)}, {}, options);
+    session.run(Fetches{never}, {}, options);
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kDeadlineExceeded) << error.what();
