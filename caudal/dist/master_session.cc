@@ -76,6 +76,7 @@ struct MasterSession::Signature {
   const std::string session;
   const GraphRequest request;
   const std::string graph_handle;
+  std::atomic<std::int64_t> steps{0};  // that have begun
 };
 
 struct MasterSession::Callable {
@@ -167,24 +168,34 @@ std::vector<Tensor> MasterSession::decoded(const std::vector<std::string>& tenso
   return values;
 }
 
-StepOutcome MasterSession::run(const Signature& signature, std::vector<Tensor> feeds, const StepSettings& settings,
+// True for the steps of a request that are to tell what its nodes cost.
+bool MasterSession::tells_costs(Signature& signature) const {
+  const std::int64_t number = signature.steps.fetch_add(1) + 1;
+  return config_.cost_every > 0 && number > config_.cost_after &&
+         (number - config_.cost_after) % config_.cost_every == 0;
+}
+
+StepOutcome MasterSession::run(Signature& signature, std::vector<Tensor> feeds, const StepSettings& settings,
                                CancellationToken& cancellation) {
   StepTracer tracer;
   StepArguments arguments;
   arguments.feeds = std::move(feeds);
   arguments.cancellation = &cancellation;
   arguments.timeout_ms = timeout_of(settings, config_);
-  if (settings.trace) arguments.tracer = &tracer;
+  const bool costs = tells_costs(signature);
+  if (settings.trace || costs) arguments.tracer = &tracer;
   const std::vector<Tensor> values = worker_.run_graph(handle_, signature.graph_handle, arguments);
   StepOutcome outcome;
   for (std::size_t i = 0; i < signature.request.fetches.size(); ++i) {
     outcome.tensors.push_back({signature.request.fetches[i], values[i]});
   }
   outcome.reservation = worker_.reserve(handle_, message_bytes(outcome.tensors));
-  if (settings.trace || settings.output_partition_graphs) {
+  if (settings.trace || costs || settings.output_partition_graphs) {
     outcome.metadata = std::make_unique<StepMetadata>();
     outcome.metadata->device = device_;
     outcome.metadata->nodes = tracer.take();
+    outcome.metadata->has_times = settings.trace;
+    outcome.metadata->has_costs = costs;
     if (settings.output_partition_graphs) {
       outcome.metadata->partition_graphs.push_back(worker_.partition_graph(handle_, signature.graph_handle));
     }

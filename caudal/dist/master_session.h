@@ -57,7 +57,8 @@ class CAUDAL_API MasterSession {
   class Running;
 
   std::shared_ptr<Signature> signature_for(const GraphRequest& request);
-  StepOutcome run(const Signature& signature, std::vector<Tensor> feeds, const StepSettings& settings,
+  bool tells_costs(Signature& signature) const;
+  StepOutcome run(Signature& signature, std::vector<Tensor> feeds, const StepSettings& settings,
                   CancellationToken& cancellation);
   StepOutcome run_partial(const RunStepCall& call, CancellationToken& cancellation);
   std::vector<Tensor> decoded(const std::vector<std::string>& tensors) const;

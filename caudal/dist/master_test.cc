@@ -320,5 +320,18 @@ TEST_F(MasterTest, TellsTimesAndGraphsOfAStep) {
   EXPECT_TRUE(has_z);
 }
 
+TEST_F(MasterTest, TellsCostsOfEveryThirdStep) {
+  SessionConfig config;
+  config.cost_every = 3;
+  const std::string session = create(chain(), config);
+  const std::string x = bytes_of(Tensor(std::vector<float>{1}));
+  for (int step = 1; step <= 7; ++step) {
+    CancellationToken cancellation;
+    const auto outcome =
+        master.run_step({.session = session, .feeds = {{"x:0", x}}, .fetches = {"z:0"}}, kPeer, cancellation);
+    EXPECT_EQ(outcome.metadata != nullptr && outcome.metadata->has_costs, step % 3 == 0) << step;
+  }
+}
+
 }  // namespace
 }  // namespace caudal

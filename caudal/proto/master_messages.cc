@@ -44,6 +44,8 @@ SessionConfig config_from(const pb::ConfigProto& proto) {
   config.isolate_session_state = proto.isolate_session_state();
   config.optimize = proto.graph_options().optimizer_options().opt_level() >= 0;
   config.operation_timeout_ms = proto.operation_timeout_in_ms();
+  config.cost_every = proto.graph_options().build_cost_model();
+  config.cost_after = proto.graph_options().build_cost_model_after();
   return config;
 }
 
@@ -90,25 +92,38 @@ std::string encode_tensor(const Tensor& tensor) {
   return std::move(writer).str();
 }
 
-void add_metadata(const StepMetadata& metadata, pb::RunMetadata* proto) {
-  constexpr std::int64_t kMicro = 1000;
-  if (!metadata.nodes.empty()) {
-    auto* device = proto->mutable_step_stats()->add_dev_stats();
-    device->set_device(metadata.device);
-    for (const NodeTime& time : metadata.nodes) {
-      auto* node = device->add_node_stats();
-      node->set_node_name(time.node);
-      node->set_timeline_label(time.node + " = " + time.op + "()");
-      node->set_all_start_micros(time.start / kMicro);
-      node->set_scheduled_micros(time.start / kMicro);
-      node->set_op_end_rel_micros((time.end - time.start) / kMicro);
-      node->set_all_end_rel_micros((time.end - time.start) / kMicro);
-      node->set_all_start_nanos(time.start);
-      node->set_scheduled_nanos(time.start);
-      node->set_op_end_rel_nanos(time.end - time.start);
-      node->set_all_end_rel_nanos(time.end - time.start);
-    }
+constexpr std::int64_t kMicro = 1000;  // nanoseconds
+
+void add_times(const StepMetadata& metadata, pb::DeviceStepStats* device) {
+  device->set_device(metadata.device);
+  for (const NodeTime& time : metadata.nodes) {
+    auto* node = device->add_node_stats();
+    node->set_node_name(time.node);
+    node->set_timeline_label(time.node + " = " + time.op + "()");
+    node->set_all_start_micros(time.start / kMicro);
+    node->set_scheduled_micros(time.start / kMicro);
+    node->set_op_end_rel_micros((time.end - time.start) / kMicro);
+    node->set_all_end_rel_micros((time.end - time.start) / kMicro);
+    node->set_all_start_nanos(time.start);
+    node->set_scheduled_nanos(time.start);
+    node->set_op_end_rel_nanos(time.end - time.start);
+    node->set_all_end_rel_nanos(time.end - time.start);
   }
+}
+
+void add_costs(const StepMetadata& metadata, pb::CostGraphDef* costs) {
+  for (const NodeTime& time : metadata.nodes) {
+    auto* node = costs->add_node();
+    node->set_name(time.node);
+    node->set_device(metadata.device);
+    node->set_id(costs->node_size() - 1);
+    node->set_compute_cost((time.end - time.start) / kMicro);
+  }
+}
+
+void add_metadata(const StepMetadata& metadata, pb::RunMetadata* proto) {
+  if (metadata.has_times) add_times(metadata, proto->mutable_step_stats()->add_dev_stats());
+  if (metadata.has_costs) add_costs(metadata, proto->mutable_cost_graph());
   for (const std::string& graph : metadata.partition_graphs) proto->add_partition_graphs(graph);
 }
 

@@ -26,6 +26,8 @@ struct SessionConfig {
   bool isolate_session_state = false;
   bool optimize = true;
   std::int64_t operation_timeout_ms = 0;  // 0: none
+  // Each `cost_every`th step of a request tells the costs of its nodes, from step `cost_after` on; 0: none does.
+  std::int64_t cost_every = 0, cost_after = 0;
 };
 
 struct StepSettings {
@@ -92,6 +94,7 @@ struct NodeTime {
 struct StepMetadata {
   std::string device;  // where the nodes ran
   std::vector<NodeTime> nodes;
+  bool has_times = false, has_costs = false;  // what the nodes' times are told as
   std::vector<std::string> partition_graphs;  // serialized
 };
 struct DeviceFacts {
