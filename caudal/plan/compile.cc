@@ -739,7 +739,9 @@ class FrameCompiler {
         s.last_use = -1;
       }
       if (s.last_use >= 0 && !s.is_fetch && !s.constant.valid() && !s.persists && !forwarded[i]) {
-        steps[s.last_use].release.push_back(static_cast<int>(i));
+        Step& last = steps[s.last_use];
+        last.release.push_back(static_cast<int>(i));
+        last.takes_input |= !last.inputs.empty() && last.inputs[0] == static_cast<int>(i);
       }
     }
   }

@@ -72,6 +72,7 @@ struct Step {
   std::vector<int> control_inputs;  // steps that may be dead and take this one with them
   std::size_t scratch_bytes = 0;
   bool has_ref_inputs = false;
+  bool takes_input = false;  // input 0 dies here: its value may be moved
   bool checks_dead = false;  // some input or control input may be dead
   bool waits = false;
   int loop = -1;   // kLoop, kEnter: index in Program::loops

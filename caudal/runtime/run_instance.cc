@@ -140,7 +140,6 @@ void RunInstance::reset(bool whole) {
   }
   for (std::size_t s = 0; s < values_.size(); ++s) reset_slot(static_cast<int>(s));
   for (RunContext& context : contexts_) context.finish();
-  carried_.clear();
   for (const auto& body : loop_bodies_) {
     if (body != nullptr) body->reset(true);
   }

@@ -29,8 +29,6 @@ class RunInstance {
   // The body of a loop of this program: an instance that is kept, and as many more as wanted.
   RunInstance& loop_body(int loop, Allocator& allocator);
   InstancePool& loop_pool(int loop);
-  // Values between two iterations, by head.
-  std::vector<Value>& carried() { return carried_; }
   // Back to the state before a run. After one that went through only what a run does not forget by itself is looked at.
   void reset(bool whole);
 
@@ -52,7 +50,6 @@ class RunInstance {
   std::vector<std::uint8_t> dead_;
   std::vector<std::unique_ptr<RunInstance>> loop_bodies_;
   std::vector<std::unique_ptr<InstancePool>> loop_pools_;
-  std::vector<Value> carried_;
   std::vector<int> kept_;  // slots that no step forgets
 };
 

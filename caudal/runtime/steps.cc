@@ -26,19 +26,40 @@ Value transferred(const Value& value, bool as_ref) {
   return Value{.tensor = value.ref->read()};
 }
 
-bool predicate(const Value& value) {
-  const Tensor pred = value.ref != nullptr ? value.ref->read() : value.tensor;
-  if (pred.dtype() != DType::kBool || pred.num_elements() != 1) {
-    throw invalid_argument("the predicate must be one bool, not ", pred.describe());
+// Leaves nothing behind. Cheaper than assigning an empty value where there is none.
+void clear(Value& value, bool dead) {
+  if (value.tensor.valid()) value.tensor = Tensor();
+  if (value.ref != nullptr) value.ref.reset();
+  value.dead = dead;
+}
+
+// Input 0 of a step that passes it on to `slot`.
+void pass_on(RunInstance& instance, const Step& step, int slot) {
+  Value& from = instance.slot(step.inputs[0]);
+  Value& to = instance.slot(slot);
+  if (step.takes_input && from.ref == nullptr) {
+    to.tensor = std::move(from.tensor);
+    if (to.ref != nullptr) to.ref.reset();
+    to.dead = false;
+  } else {
+    to = transferred(from, instance.program().slots[slot].source.is_ref());
   }
-  return pred.flat<bool>()[0];
+}
+
+bool predicate(const Value& value) {
+  const auto read = [](const Tensor& pred) {
+    if (pred.dtype() != DType::kBool || pred.num_elements() != 1) {
+      throw invalid_argument("the predicate must be one bool, not ", pred.describe());
+    }
+    return *pred.data<bool>();
+  };
+  return read(value.ref != nullptr ? value.ref->read() : value.tensor);
 }
 
 void run_switch(RunInstance& instance, const Step& step) {
   const bool taken = predicate(instance.slot(step.inputs[1]));
-  Value& live = instance.slot(step.first_output + (taken ? 1 : 0));
-  live = transferred(instance.slot(step.inputs[0]), instance.program().slots[step.first_output].source.is_ref());
-  instance.slot(step.first_output + (taken ? 0 : 1)) = Value{.dead = true};
+  pass_on(instance, step, step.first_output + (taken ? 1 : 0));
+  clear(instance.slot(step.first_output + (taken ? 0 : 1)), true);
 }
 
 void run_kernel(RunInstance& instance, const Step& step, int position, StepContext& step_context) {
@@ -98,32 +119,25 @@ class LoopDriver {
     for (const Loop::Exit& exit : loop_.exits) {
       Value& value = body_.slot(exit.body_slot);
       if (!value.dead) around_.slot(exit.slot) = std::move(value);
-      value = Value{.dead = true};
+      clear(value, true);
     }
   }
 
   // Hands the variables over to the next iteration; false if none goes on.
   bool go_on() {
-    auto& carried = body_.carried();
-    carried.assign(loop_.heads.size(), Value{.dead = true});
     bool any = false;
+    for (const Loop::Next& next : loop_.nexts) any |= !body_.slot(next.body_slot).dead;
+    for (const Loop::Head& head : loop_.heads) {
+      clear(body_.slot(head.body_slot), any);
+      if (any) set_index(head, head.next_index);
+    }
     for (const Loop::Next& next : loop_.nexts) {
       Value& value = body_.slot(next.body_slot);
-      if (value.dead) continue;
-      any = true;
-      carried[next.head] = value;
+      if (any && !value.dead) body_.slot(loop_.heads[next.head].body_slot) = value;
     }
-    for (const Loop::Next& next : loop_.nexts) body_.slot(next.body_slot) = Value{};
-    for (std::size_t h = 0; h < loop_.heads.size(); ++h) {
-      body_.slot(loop_.heads[h].body_slot) = any ? std::move(carried[h]) : Value{};
-      if (any) set_index(loop_.heads[h], loop_.heads[h].next_index);
-    }
+    for (const Loop::Next& next : loop_.nexts) clear(body_.slot(next.body_slot), false);
     for (const Loop::Entry& entry : loop_.entries) {
-      if (!any) {
-        body_.slot(entry.body_slot) = Value{};
-      } else if (!entry.constant) {
-        body_.slot(entry.body_slot) = Value{.dead = true};
-      }
+      if (!any || !entry.constant) clear(body_.slot(entry.body_slot), any);
     }
     return any;
   }
@@ -150,9 +164,11 @@ bool run_step(RunInstance& instance, StepContext& step_context, const Step& step
     case StepKind::kMerge:
       return merge(instance, step);
     case StepKind::kForward: {
-      Value& out = instance.slot(step.first_output);
-      out = transferred(instance.slot(step.inputs[0]), instance.program().slots[step.first_output].source.is_ref());
-      if (traffic != nullptr && (!step.next_heads.empty() || step.exit >= 0)) traffic->forward(step, out);
+      pass_on(instance, step, step.first_output);
+      if (traffic != nullptr && (!step.next_heads.empty() || step.exit >= 0)) {
+        traffic->forward(step, instance.slot(step.first_output));
+        clear(instance.slot(step.first_output), false);  // nobody in this iteration reads it
+      }
       return true;
     }
     case StepKind::kLoop:
@@ -172,7 +188,7 @@ void set_outputs_dead(RunInstance& instance, const Step& step, bool dead) {
   for (int i = 0; i < step.num_outputs; ++i) {
     Value& value = instance.slot(step.first_output + i);
     if (dead) {
-      value = Value{.dead = true};
+      clear(value, true);
     } else {
       value.dead = false;
     }
@@ -226,10 +242,7 @@ Error placed(const Error& error, const Step& step, const RunInstance& instance) 
 
 void release(RunInstance& instance, const Step& step) {
   for (const int s : step.release) {
-    Value& value = instance.slot(s);
-    value.tensor = Tensor();
-    if (value.ref != nullptr) value.ref.reset();
-    value.dead = false;
+    clear(instance.slot(s), false);
   }
 }
 
