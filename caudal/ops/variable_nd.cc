@@ -169,7 +169,8 @@ void resource_gather_nd_gradient(GradientContext& c) {
   const Output shape = raw_ops::variable_shape(c.input(0), indices.dtype());
   const PartialShape& places = indices.shape();
   if (places.rank() == 2 && places[1] == 1) {
-    const Output rows = OpBuilder("Squeeze", {}).input(indices).attr("squeeze_dims", std::vector<std::int64_t>{-1}).build();
+    const Output rows =
+        OpBuilder("Squeeze", {}).input(indices).attr("squeeze_dims", std::vector<std::int64_t>{-1}).build();
     c.set_input_grad(0, IndexedSlices{c.grad(0), rows, shape});
   } else {
     c.set_input_grad(0, OpBuilder("ScatterNd", {}).input(indices).input(c.grad(0)).input(shape).build());
