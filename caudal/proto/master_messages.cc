@@ -21,11 +21,14 @@ Message parse(std::string_view bytes, std::string_view what) {
   return message;
 }
 
+void check_size(std::size_t size) {
+  if (size <= INT32_MAX) return;
+  throw resource_exhausted("the answer has ", size, " bytes; a message holds less than 2 GiB")
+      .hint("Fetch fewer or smaller tensors in one step.");
+}
+
 std::string serialized(const google::protobuf::MessageLite& message) {
-  if (const std::size_t size = message.ByteSizeLong(); size > INT32_MAX) {
-    throw resource_exhausted("the answer has ", size, " bytes; a message holds less than 2 GiB")
-        .hint("Fetch fewer or smaller tensors in one step.");
-  }
+  check_size(message.ByteSizeLong());
   return message.SerializeAsString();
 }
 
@@ -79,17 +82,56 @@ RawTensor raw_tensor(std::string_view bytes) {
   return raw;
 }
 
-std::string encode_tensor(const Tensor& tensor) {
-  if (!is_plain(tensor.dtype())) return serialized(to_proto(tensor));
-  if (tensor.byte_size() > INT32_MAX) {
-    throw resource_exhausted("a tensor ", tensor.describe(),
-                             " does not fit into a message, which holds less than 2 GiB");
-  }
+// The tag and length of a field of bytes.
+void append_header(std::string* out, int field, std::size_t size) {
+  put_varint(out, (static_cast<std::uint64_t>(field) << 3) | static_cast<std::uint64_t>(WireType::kBytes));
+  put_varint(out, size);
+}
+
+// A TensorProto in two parts, so that the values are copied once: into the message that leaves.
+struct EncodedTensor {
+  std::string head;
+  std::string_view content;  // of the tensor
+  std::size_t size() const { return head.size() + content.size(); }
+};
+
+EncodedTensor encode_tensor(const Tensor& tensor) {
+  if (!is_plain(tensor.dtype())) return {serialized(to_proto(tensor)), {}};
   WireWriter writer;
   writer.varint(kDtypeField, static_cast<std::uint64_t>(to_proto(tensor.dtype())));
   writer.bytes(kShapeField, to_proto(PartialShape(tensor.shape())).SerializeAsString());
-  writer.bytes_unless_default(kContentField, tensor.raw_bytes());
-  return std::move(writer).str();
+  EncodedTensor encoded{std::move(writer).str(), tensor.raw_bytes()};
+  if (!encoded.content.empty()) append_header(&encoded.head, kContentField, encoded.content.size());
+  return encoded;
+}
+
+// `rest`, another part of the message, with a field 1 for each tensor: a NamedTensorProto where there are names, else a
+// TensorProto. Both have their tensors, and the names theirs, under the numbers that TensorFlow gave them.
+std::string with_tensors(std::string rest, const std::vector<EncodedTensor>& tensors,
+                         const std::vector<std::string_view>& names) {
+  constexpr int kTensorsField = 1, kNameField = 1, kNamedTensorField = 2;
+  constexpr std::size_t kMostHeaders = 64;  // bytes of tags and lengths of a tensor, generously
+  std::size_t total = rest.size();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    total += tensors[i].size() + kMostHeaders + (names.empty() ? 0 : names[i].size());
+  }
+  check_size(total);
+  rest.reserve(total);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (names.empty()) {
+      append_header(&rest, kTensorsField, tensors[i].size());
+    } else {
+      std::string head;
+      append_header(&head, kNameField, names[i].size());
+      head += names[i];
+      append_header(&head, kNamedTensorField, tensors[i].size());
+      append_header(&rest, kTensorsField, head.size() + tensors[i].size());
+      rest += head;
+    }
+    rest += tensors[i].head;
+    rest += tensors[i].content;
+  }
+  return rest;
 }
 
 constexpr std::int64_t kMicro = 1000;  // nanoseconds
@@ -230,13 +272,14 @@ std::string encode_session_extended(std::int64_t version) {
 
 std::string encode_step_result(const std::vector<NamedTensor>& tensors, const StepMetadata* metadata) {
   pb::RunStepResponse proto;
-  for (const NamedTensor& tensor : tensors) {
-    auto* out = proto.add_tensor();
-    out->set_name(tensor.name);
-    out->set_tensor(encode_tensor(tensor.tensor));
-  }
   if (metadata != nullptr) add_metadata(*metadata, proto.mutable_metadata());
-  return serialized(proto);
+  std::vector<EncodedTensor> encoded;
+  std::vector<std::string_view> names;
+  for (const NamedTensor& tensor : tensors) {
+    encoded.push_back(encode_tensor(tensor.tensor));
+    names.push_back(tensor.name);
+  }
+  return with_tensors(serialized(proto), encoded, names);
 }
 
 std::string encode_step_error(int code, std::string_view message) {
@@ -260,9 +303,10 @@ std::string encode_callable_made(std::int64_t handle) {
 
 std::string encode_callable_result(const std::vector<Tensor>& tensors, const StepMetadata* metadata) {
   pb::RunCallableResponse proto;
-  for (const Tensor& tensor : tensors) proto.add_fetch(encode_tensor(tensor));
   if (metadata != nullptr) add_metadata(*metadata, proto.mutable_metadata());
-  return serialized(proto);
+  std::vector<EncodedTensor> encoded;
+  for (const Tensor& tensor : tensors) encoded.push_back(encode_tensor(tensor));
+  return with_tensors(serialized(proto), encoded, {});
 }
 
 std::string encode_devices(const std::vector<DeviceFacts>& local) {
