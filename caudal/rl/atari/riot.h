@@ -15,8 +15,9 @@ inline constexpr int kRamBytes = 128;
 
 class Riot {
  public:
-  // The state after power-on at `cycle`.
-  void power_on(std::int64_t cycle);
+  // The state after power-on at `cycle`. The timer then counts down from `timer` in steps of 64 cycles; on a real
+  // console nobody knows from where.
+  void power_on(std::int64_t cycle, std::uint8_t timer);
 
   std::array<std::uint8_t, kRamBytes>& ram() { return ram_; }
   const std::array<std::uint8_t, kRamBytes>& ram() const { return ram_; }
@@ -36,16 +37,16 @@ class Riot {
   void load(StateReader& in);
 
  private:
-  // INTIM at a cycle: the interval's steps until 0, then one step a cycle.
+  // INTIM at a cycle.
   std::uint8_t timer(std::int64_t cycle) const;
-  bool expired(std::int64_t cycle) const { return cycle > expiry_; }
 
   std::array<std::uint8_t, kRamBytes> ram_{};
   std::uint8_t port_a_ = 0xff, port_b_ = 0xff;
   std::uint8_t out_a_ = 0, out_b_ = 0, direction_a_ = 0, direction_b_ = 0;
-  int shift_ = 10;               // log2 of the interval
-  std::int64_t expiry_ = 0;      // the last cycle at which INTIM is 0 by the interval
-  std::int64_t flag_clear_ = 0;  // when the interrupt flag was last cleared
+  int shift_ = 10;            // log2 of the interval
+  std::int64_t expiry_ = 0;   // the last cycle at which INTIM is 0 by the interval
+  bool expiry_seen_ = false;  // INTIM was read after that, which clears the interrupt flag
+  std::int64_t seen_at_ = 0;  // when
 };
 
 }  // namespace caudal::inline v0::rl::atari

@@ -85,8 +85,9 @@ void Tia::end_line() {
       late_move_[object] = 0;
     }
     dirty_ |= kAllObjects;
-    moves_late_ = false;
     leave_same();
+    if (comb_late_) comb_ = comb_shown_ = true;
+    moves_late_ = comb_late_ = false;
   }
   painted_ = 0;
   line_cycle_ += kLineCycles;
@@ -119,11 +120,9 @@ void Tia::change(int object, int x) {
   dirty_ |= bit(object);
 }
 
+// A comb hides objects and nothing else: in ALE they collide behind it.
 void Tia::close_all(int x) {
   for (int object = 0; object < kNumObjects; ++object) close_run(object, x);
-  if (comb_shown_) {
-    for (PixelMask& run : run_) run = run.without(pixels_below(8));
-  }
 }
 
 void Tia::collide() {
@@ -180,13 +179,13 @@ void Tia::save(StateWriter& out) const {
   for (int object = 0; object < kNumMovable; ++object) {
     out.u8(static_cast<std::uint8_t>(pos_[object]));
     out.u8(static_cast<std::uint8_t>(motion_[object]));
-    out.u8(static_cast<std::uint8_t>(late_move_[object]));
+    out.u8(static_cast<std::uint8_t>(late_move_[object] + 8));
   }
   out.u8(static_cast<std::uint8_t>(collisions_));
   out.u8(static_cast<std::uint8_t>(collisions_ >> 8));
   out.i64(line_cycle_);
   out.i64(line_);
-  for (const bool flag : {comb_, comb_shown_, moves_late_, sync_ended_}) out.u8(flag);
+  for (const bool flag : {comb_, comb_shown_, comb_late_, moves_late_, sync_ended_}) out.u8(flag);
   for (int object = 0; object < kNumObjects; ++object) {
     // A line like the one before keeps that one's runs, to paint them again.
     for (const std::uint64_t word : run_[object].w) out.i64(same_as_before_ ? 0 : static_cast<std::int64_t>(word));
@@ -213,13 +212,13 @@ void Tia::load(StateReader& in, std::int64_t cycle) {
   for (int object = 0; object < kNumMovable; ++object) {
     pos_[object] = in.u8_below(kLinePixels);
     motion_[object] = in.u8_below(16);
-    late_move_[object] = in.u8_below(16);
+    late_move_[object] = in.u8_below(24) - 8;
   }
   collisions_ = in.u8();
   collisions_ |= static_cast<std::uint16_t>(in.u8() << 8);
   line_cycle_ = in.i64_between(cycle - kLineCycles, cycle);
   line_ = static_cast<int>(in.i64_between(0, 1000));
-  for (bool* flag : {&comb_, &comb_shown_, &moves_late_, &sync_ended_}) *flag = in.flag();
+  for (bool* flag : {&comb_, &comb_shown_, &comb_late_, &moves_late_, &sync_ended_}) *flag = in.flag();
   for (int object = 0; object < kNumObjects; ++object) {
     for (std::uint64_t& word : run_[object].w) word = static_cast<std::uint64_t>(in.i64());
     run_[object] &= pixels_below(kLinePixels);

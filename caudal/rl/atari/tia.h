@@ -127,6 +127,7 @@ class Tia {
   bool comb_shown_ = false;          // the first eight pixels are blank
   int late_move_[kNumMovable] = {};  // to the left, at the end of the line
   bool moves_late_ = false;
+  bool comb_late_ = false;       // the next line has a comb
   PixelMask mask_[kNumObjects];  // what an object covers from begin_ on
   PixelMask run_[kNumObjects];   // what it covered before
   int begin_[kNumObjects] = {};

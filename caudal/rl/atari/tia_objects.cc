@@ -317,22 +317,24 @@ void Tia::reset_missile_to_player(int index, std::uint8_t value, int clock) {
 
 // From a few clocks after the strobe on every object gets a clock each four clocks, up to its motion's number, which
 // moves it to the left while the line is blank. HMOVE in the blank lengthens that by eight clocks (the comb), during
-// which all objects stand still and so move to the right.
+// which all objects stand still and so move to the right. A strobe in a line's last cycle is one at the next one's
+// start.
 void Tia::move_objects(int clock) {
-  static constexpr int kFirstPulse = 6;
-  const bool in_blank = clock < kBlankClocks;
+  static constexpr int kFirstPulse = 9, kLastComb = 60;
+  if (clock >= kLineClocks - 3) {
+    for (int object = 0; object < kNumMovable; ++object) late_move_[object] = motion_[object] - 8;
+    moves_late_ = comb_late_ = true;
+    return;
+  }
+  const bool in_blank = clock <= kLastComb;
   const int comb = in_blank && !comb_ ? 8 : 0;
+  const int end = in_blank ? kBlankClocks + 8 : kLineClocks;
   for (int object = 0; object < kNumMovable; ++object) {
-    const int first = clock + kFirstPulse;
-    const int end = in_blank ? kBlankClocks + 8 : kLineClocks;
-    const int before_end = std::clamp((end - first + 3) / 4, 0, motion_[object]);
-    if (in_blank) {
-      const int left = before_end - comb;
-      if (left != 0) {
-        change(object, 0);
-        pos_[object] = (pos_[object] - left + kLinePixels) % kLinePixels;
-      }
-    } else if (motion_[object] > before_end) {
+    const int before_end = std::clamp((end - clock - kFirstPulse + 3) / 4, 0, motion_[object]);
+    if (in_blank && before_end != comb) {
+      change(object, 0);
+      pos_[object] = (pos_[object] - (before_end - comb) + kLinePixels) % kLinePixels;
+    } else if (!in_blank && motion_[object] > before_end) {
       late_move_[object] = motion_[object] - before_end;
       moves_late_ = true;
     }

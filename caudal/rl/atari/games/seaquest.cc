@@ -12,7 +12,7 @@ constexpr Joystick kActions[] = {kNoop,     kFire,     kUp,          kRight,    
 constexpr std::size_t kScore = 56, kLivesLeft = 59, kEnded = 35;
 
 int score(Ram ram) { return 10'000 * bcd(ram[kScore]) + 100 * bcd(ram[kScore + 1]) + bcd(ram[kScore + 2]); }
-int lives(Ram ram) { return ram[kLivesLeft] + 1; }
+int lives(Ram ram) { return ram[kEnded] != 0 ? 0 : ram[kLivesLeft] + 1; }
 bool over(Ram ram, bool) { return ram[kEnded] != 0; }
 
 constexpr GameRules kRules = {.title = "Seaquest",

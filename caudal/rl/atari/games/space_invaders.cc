@@ -12,7 +12,7 @@ constexpr std::size_t kLowScore = 104, kHighScore = 102, kLives = 73, kState = 2
 constexpr std::uint8_t kEnded = 0x80;
 
 int score(Ram ram) { return bcd(ram[kLowScore]) + 100 * bcd(ram[kHighScore]); }
-int lives(Ram ram) { return ram[kLives]; }
+int lives(Ram ram) { return (ram[kState] & kEnded) != 0 ? 0 : ram[kLives]; }
 bool over(Ram ram, bool) { return (ram[kState] & kEnded) != 0 || ram[kLives] == 0; }
 
 constexpr GameRules kRules = {.title = "SpaceInvaders",
