@@ -79,13 +79,17 @@ void AtariGame::reset() {
 
 int AtariGame::play(Joystick position, bool draw) {
   if (over_) return 0;
-  if (repeat_probability_ > 0 && std::uniform_real_distribution<double>()(random_) < repeat_probability_) {
-    position = last_;
-  }
+  if (repeat_probability_ > 0 && next_double() < repeat_probability_) position = last_;
   last_ = position;
   set_controls(position, false);
   run_frame(draw);
   return settle();
+}
+
+// 53 random bits of two draws (genrand_res53 of the generator's authors).
+double AtariGame::next_double() {
+  const std::uint64_t high = random_() >> 5, low = random_() >> 6;
+  return static_cast<double>(high << 26 | low) / 9007199254740992.0;
 }
 
 void AtariGame::run_frame(bool draw) {

@@ -6,6 +6,8 @@
 //   - A paddle starts in the middle; each frame of RIGHT or LEFT turns it by a fixed step between two stops. In Pong
 //   the
 //     agent has the second paddle, and the first one stays where it is.
+//   - Sticky actions: each frame draws one number of a Mersenne twister seeded with the seed; below the probability the
+//     position of the frame before stays. A reset neither seeds nor draws.
 // Thread safety: as an ArcadeGame.
 #pragma once
 
@@ -41,6 +43,7 @@ class CAUDAL_API AtariGame final : public ArcadeGame {
   bool restore(std::string_view state) override;
 
  private:
+  double next_double();
   void run_frame(bool draw);
   void set_controls(Joystick position, bool reset_switch);
   int settle();
