@@ -9,6 +9,10 @@ function(caudal_add_layer layer)
   add_library(caudal_${layer} OBJECT ${sources})
   target_include_directories(caudal_${layer} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   include(${CMAKE_SOURCE_DIR}/caudal/${layer}/layer.cmake OPTIONAL)
+  # Generated headers of the layers below are there before anything here is compiled.
+  if(TARGET caudal_proto AND NOT layer STREQUAL proto)
+    add_dependencies(caudal_${layer} caudal_proto)
+  endif()
 endfunction()
 
 # What every program made of our objects links.

@@ -11,7 +11,7 @@
 #include "caudal/cli/text_table.h"
 #include "caudal/formats/bundle_reader.h"
 #include "caudal/formats/events.h"
-#include "caudal/proto/tensor_proto.h"
+#include "caudal/proto/master_messages.h"
 
 namespace caudal::inline v0::cli {
 namespace {
@@ -66,9 +66,12 @@ const char* kind_name(SummaryValue::Kind kind) {
 // Newer writers put scalars into tensors.
 double scalar_of(const SummaryValue& value) {
   if (value.kind == SummaryValue::Kind::kScalar) return value.scalar;
-  pb::TensorProto proto;
-  if (!proto.ParseFromString(value.message)) throw data_loss("the tensor of '", value.tag, "' is damaged");
-  const Tensor tensor = from_proto(proto);
+  Tensor tensor;
+  try {
+    tensor = decode_tensor(value.message, host_allocator());
+  } catch (const Error& error) {
+    throw data_loss("the tensor of '", value.tag, "' is damaged: ", error.detail());
+  }
   return tensor.num_elements() == 1 && is_floating(tensor.dtype()) ? tensor.to_double() : NAN;
 }
 

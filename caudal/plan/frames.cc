@@ -12,7 +12,7 @@ ControlFlow kind_of(const Node& node) { return node.op().spec->control; }
 
 class FrameSplitter {
  public:
-  FrameSplitter(const PlanRequest& request, const std::vector<Node*>& ordered)
+  explicit FrameSplitter(const PlanRequest& request)
       : fed_(request.feeds.begin(), request.feeds.end()), top_(std::make_unique<Frame>()) {}
 
   std::unique_ptr<Frame> run(const std::vector<Node*>& ordered) {
@@ -98,7 +98,7 @@ class FrameSplitter {
 }  // namespace
 
 std::unique_ptr<Frame> split_frames(const PlanRequest& request, const std::vector<Node*>& ordered) {
-  return FrameSplitter(request, ordered).run(ordered);
+  return FrameSplitter(request).run(ordered);
 }
 
 bool is_loop_head(const Node& node) {

@@ -1,16 +1,21 @@
 #include "caudal/proto/freeze_graph.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "caudal/base/error.h"
 #include "caudal/base/strings.h"
 #include "caudal/core/op_registry.h"
+#include "caudal/proto/graph_def.h"
 #include "caudal/proto/tensor_proto.h"
 
 namespace caudal::inline v0 {
 namespace {
+
+// Values of variables by the name of their node.
+using VariableValues = std::map<std::string, Tensor, std::less<>>;
 
 // The node of "node:2", "^node" or "node".
 std::string_view node_of(std::string_view input) {
@@ -186,12 +191,6 @@ class Freezer {
   std::unordered_map<std::string_view, Carrier> carriers_;
 };
 
-}  // namespace
-
-bool is_variable_op(const std::string& op) {
-  return op == "VariableV2" || op == "VarHandleOp" || op == "Variable" || op == "AutoReloadVariable";
-}
-
 pb::GraphDef sub_graph(const pb::GraphDef& def, const std::vector<std::string>& outputs) {
   const NodeIndex index = index_of(def);
   std::vector<bool> needed(def.node_size());
@@ -217,8 +216,25 @@ pb::GraphDef sub_graph(const pb::GraphDef& def, const std::vector<std::string>& 
   return part;
 }
 
-pb::GraphDef freeze_graph_def(const pb::GraphDef& def, const VariableValues& values) {
-  return Freezer(def, values).run();
+}  // namespace
+
+bool is_variable_op(const std::string& op) {
+  return op == "VariableV2" || op == "VarHandleOp" || op == "Variable" || op == "AutoReloadVariable";
+}
+
+void copy_sub_graph(const Graph& graph, const std::vector<std::string>& outputs, Graph& part) {
+  import_graph_def(sub_graph(export_graph_def(graph), outputs), {}, part);
+}
+
+void freeze_sub_graph(const Graph& graph, const std::vector<std::string>& outputs, const VariableValue& value_of,
+                      Graph& frozen) {
+  const pb::GraphDef part = sub_graph(export_graph_def(graph), outputs);
+  VariableValues values;
+  for (const auto& proto : part.node()) {
+    if (!is_variable_op(proto.op())) continue;
+    if (auto value = value_of(*graph.find(proto.name()))) values.emplace(proto.name(), *std::move(value));
+  }
+  import_graph_def(Freezer(part, values).run(), {}, frozen);
 }
 
 }  // namespace caudal::inline v0

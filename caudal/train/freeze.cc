@@ -1,6 +1,7 @@
 #include "caudal/train/freeze.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "caudal/base/error.h"
 #include "caudal/core/resource_manager.h"
@@ -9,7 +10,6 @@
 #include "caudal/ops/constant.h"
 #include "caudal/ops/variable_ops.h"
 #include "caudal/proto/freeze_graph.h"
-#include "caudal/proto/graph_def.h"
 
 namespace caudal::inline v0::graph_util {
 namespace {
@@ -20,20 +20,6 @@ Tensor value_of(const Session& session, const Node& variable) {
   const auto storage = session.resources().find<VariableStorage>(variable.attr<std::string>("container"),
                                                                  shared.empty() ? variable.name() : shared);
   return storage == nullptr ? Tensor() : storage->read_if_initialized();
-}
-
-VariableValues values_for(const Session& session, const pb::GraphDef& part, const std::vector<std::string>& keep) {
-  VariableValues values;
-  for (const auto& proto : part.node()) {
-    if (!is_variable_op(proto.op()) || std::ranges::find(keep, proto.name()) != keep.end()) continue;
-    Tensor value = value_of(session, *session.graph().find(proto.name()));
-    if (!value.valid()) {
-      throw failed_precondition("the variable '", proto.name(), "' has no value in the session")
-          .hint("Restore a checkpoint or run the initialisers first.");
-    }
-    values.emplace(proto.name(), std::move(value));
-  }
-  return values;
 }
 
 void check_empty(const Graph& graph) {
@@ -79,13 +65,22 @@ Variable variable_of_node(Node& node) {
 void convert_variables_to_constants(Session& session, const std::vector<std::string>& outputs, Graph& frozen,
                                     const ConvertOptions& options) {
   check_empty(frozen);
-  const pb::GraphDef part = sub_graph(export_graph_def(session.graph()), outputs);
-  import_graph_def(freeze_graph_def(part, values_for(session, part, options.keep_variables)), {}, frozen);
+  const auto value = [&](const Node& variable) -> std::optional<Tensor> {
+    const auto& keep = options.keep_variables;
+    if (std::ranges::find(keep, variable.name()) != keep.end()) return std::nullopt;
+    Tensor found = value_of(session, variable);
+    if (!found.valid()) {
+      throw failed_precondition("the variable '", variable.name(), "' has no value in the session")
+          .hint("Restore a checkpoint or run the initialisers first.");
+    }
+    return found;
+  };
+  freeze_sub_graph(session.graph(), outputs, value, frozen);
 }
 
 void extract_sub_graph(const Graph& graph, const std::vector<std::string>& outputs, Graph& part) {
   check_empty(part);
-  import_graph_def(sub_graph(export_graph_def(graph), outputs), {}, part);
+  copy_sub_graph(graph, outputs, part);
 }
 
 std::vector<Variable> variables_of_nodes(Graph& graph) {
