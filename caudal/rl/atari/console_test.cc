@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
 
+#include "caudal/base/crc32c.h"
 #include "caudal/base/error.h"
+#include "caudal/formats/coding.h"
 #include "caudal/rl/atari/atari_game.h"
 #include "caudal/rl/atari/rom_library.h"
 
@@ -26,6 +29,12 @@ const GameRules& game(std::string_view title) {
     if (rules->title == title) return *rules;
   }
   throw not_found(title);
+}
+
+// Rounds of a test with mutated bytes; CAUDAL_MUTATIONS=100000 asks for more.
+int rounds(int usual) {
+  const char* asked = std::getenv("CAUDAL_MUTATIONS");
+  return asked == nullptr ? usual : std::atoi(asked);
 }
 
 TEST(Cpu, AddsAndSubtractsDecimalNumbers) {
@@ -79,7 +88,7 @@ TEST(Console, RefusesMutatedStates) {
   std::string state;
   console.save(&state);
   std::mt19937 random(1);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < rounds(3000); ++round) {
     std::string mutated = state;
     mutated[random() % mutated.size()] ^= static_cast<char>(1 + random() % 255);
     if (round % 3 == 0) mutated.resize(random() % mutated.size());
@@ -92,11 +101,37 @@ TEST(Console, RefusesMutatedStates) {
   }
 }
 
+// What a correct checksum lets through must be harmless: refused, or a state that runs.
+TEST(Console, RunsMutatedStatesWithRightChecksums) {
+  std::mt19937 random(4);
+  for (const Mapper mapper : {Mapper::k4K, Mapper::kE7, Mapper::kFE, Mapper::k3F}) {
+    std::string rom(mapper == Mapper::k4K ? 4096 : mapper == Mapper::kE7 ? 16384 : 8192, '\0');
+    for (char& byte : rom) byte = static_cast<char>(random());
+    Console console(rom, mapper);
+    console.run_frame(nullptr);
+    std::string state;
+    console.save(&state);
+    std::vector<std::uint8_t> picture(kScreenPixels);
+    for (int round = 0; round < rounds(2000) / 4; ++round) {
+      std::string mutated = state.substr(0, state.size() - 8);
+      for (int changes = 0; changes < 3; ++changes)
+        mutated[12 + random() % (mutated.size() - 12)] = static_cast<char>(random());
+      put_fixed(&mutated, std::int64_t{crc32c(mutated)});
+      try {
+        console.load(mutated);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::kDataLoss);
+      }
+      console.run_frame(round % 2 == 0 ? nullptr : picture.data());
+    }
+  }
+}
+
 TEST(Console, RunsMutatedCartridges) {
   std::mt19937 random(2);
   std::vector<std::uint8_t> picture(kScreenPixels);
   for (const std::size_t size : {2048u, 4096u, 8192u, 12288u, 16384u, 32768u}) {
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < rounds(120) / 6; ++round) {
       std::string rom(size, '\0');
       for (char& byte : rom) byte = static_cast<char>(random());
       Console console(rom);
