@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the unittest cases of one file and prints GoogleTest's lines: run_python_test.py FILE [FILTER]."""
 import importlib.util
+import os
 import pathlib
 import sys
 import unittest
@@ -53,4 +54,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # a client of TensorFlow that outlives its server would wait for it at the interpreter's end
