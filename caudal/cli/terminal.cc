@@ -57,6 +57,46 @@ std::string half_blocks(const Tensor& picture, int columns, int rows) {
   return out;
 }
 
+namespace {
+
+Key arrow(char last) {
+  switch (last) {
+    case 'A':
+      return Key::kUp;
+    case 'B':
+      return Key::kDown;
+    case 'C':
+      return Key::kRight;
+    case 'D':
+      return Key::kLeft;
+    default:
+      return Key::kOther;
+  }
+}
+
+Key letter(char key) {
+  switch (key) {
+    case 'w':
+      return Key::kUp;
+    case 's':
+      return Key::kDown;
+    case 'd':
+      return Key::kRight;
+    case 'a':
+      return Key::kLeft;
+    case ' ':
+      return Key::kFire;
+    case 'p':
+      return Key::kPause;
+    case 'q':
+      return Key::kQuit;
+    default:
+      return Key::kOther;
+  }
+}
+
+}  // namespace
+
 struct KeyTerminal::Saved {
   termios settings;
 };
@@ -88,18 +128,17 @@ KeyTerminal::~KeyTerminal() {
 }
 
 Key KeyTerminal::poll() {
-  char bytes[8];
+  char bytes[64];
   const ssize_t count = read(STDIN_FILENO, bytes, sizeof bytes);
-  if (count <= 0) return Key::kNone;
-  const std::string_view pressed(bytes, static_cast<std::size_t>(count));
-  if (pressed.starts_with("\x1b[A") || pressed[0] == 'w') return Key::kUp;
-  if (pressed.starts_with("\x1b[B") || pressed[0] == 's') return Key::kDown;
-  if (pressed.starts_with("\x1b[C") || pressed[0] == 'd') return Key::kRight;
-  if (pressed.starts_with("\x1b[D") || pressed[0] == 'a') return Key::kLeft;
-  if (pressed[0] == ' ') return Key::kFire;
-  if (pressed[0] == 'p') return Key::kPause;
-  if (pressed[0] == 'q') return Key::kQuit;
-  return Key::kOther;
+  if (count > 0) unread_.append(bytes, static_cast<std::size_t>(count));
+  if (unread_.empty()) return Key::kNone;
+  // An arrow is three bytes, which may come in pieces; several keys may come at once.
+  constexpr std::string_view kArrow = "\x1b[";
+  if (unread_.size() < 3 && kArrow.starts_with(unread_)) return Key::kNone;
+  const bool is_arrow = unread_.starts_with(kArrow);
+  const char key = unread_[is_arrow ? 2 : 0];
+  unread_.erase(0, is_arrow ? 3 : 1);
+  return is_arrow ? arrow(key) : letter(key);
 }
 
 void KeyTerminal::show(const std::string& text) {

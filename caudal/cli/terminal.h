@@ -38,6 +38,7 @@ class KeyTerminal {
   struct Saved;
   Saved* saved_;
   int columns_ = 80, rows_ = 24;
+  std::string unread_;  // keys that came with others
 };
 
 }  // namespace caudal::inline v0::cli
