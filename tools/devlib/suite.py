@@ -11,6 +11,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 import time
 
 from devlib import building, console, venv
@@ -59,7 +60,7 @@ class Server:
     def target(self):
         if self.process is None or self.process.poll() is not None:
             self.starts += 1
-            command = [str(self.program), "server", "--port", "0", "--json", "--allow-dir", "/tmp"]
+            command = [str(self.program), "server", "--port", "0", "--json", "--allow-dir", tempfile.gettempdir()]
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
             self.address = json.loads(self.process.stdout.readline())["target"]
         return self.address
