@@ -17,7 +17,8 @@ endfunction()
 
 # What every program made of our objects links.
 add_library(caudal_dependencies INTERFACE)
-target_link_libraries(caudal_dependencies INTERFACE Threads::Threads ZLIB::ZLIB PNG::PNG protobuf::libprotobuf ${CMAKE_DL_LIBS})
+target_link_libraries(caudal_dependencies INTERFACE Threads::Threads ZLIB::ZLIB PNG::PNG JPEG::JPEG ${RE2_LIBRARY}
+  protobuf::libprotobuf ${CMAKE_DL_LIBS})
 
 function(caudal_layer_objects out)
   set(objects "")
