@@ -4,7 +4,12 @@
 //   auto logits = layers::dense(hidden, 10, {.name = "outputs"});
 //
 // Variables are "<name>/kernel" and "<name>/bias"; without a name a layer is called after its function, "dense",
-// "dense_1". Errors name the layer and the shapes that do not meet. Thread safety: as building a graph.
+// "dense_1". Options are plain structs, so a set of them is a default for many layers:
+//
+//   layers::DenseOptions my_dense{.activation = nn::elu, .kernel_initializer = he_normal()};
+//   auto h1 = layers::dense(X, 300, my_dense);
+//
+// Errors name the layer and the shapes that do not meet. Thread safety: as building a graph.
 #pragma once
 
 #include <array>
@@ -38,6 +43,20 @@ class CAUDAL_API Activation {
   std::function<Output(const Output&)> function_;
 };
 
+// Whether a layer trains: known now, or a bool scalar of the graph, usually a placeholder with default.
+class CAUDAL_API Training {
+ public:
+  Training(bool value = false) : value_(value) {}      // NOLINT
+  Training(const Output& tensor) : tensor_(tensor) {}  // NOLINT
+  bool is_tensor() const { return static_cast<bool>(tensor_); }
+  bool value() const { return value_; }
+  const Output& tensor() const { return tensor_; }
+
+ private:
+  bool value_ = false;
+  Output tensor_;
+};
+
 struct DenseOptions {
   Activation activation = {};
   bool use_bias = true;
@@ -45,6 +64,7 @@ struct DenseOptions {
   Initializer bias_initializer = zeros_initializer();
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
+  Regularizer activity_regularizer = {};  // of the result; divided by the batch size
   bool trainable = true;
   std::string name = {};
   Reuse reuse = false;
@@ -57,7 +77,8 @@ using Size2 = std::array<std::int64_t, 2>;  // height, width
 
 struct Conv2DOptions {
   Size2 strides = {1, 1};
-  std::string padding = "valid";  // or "same"
+  std::string padding = "valid";              // or "same"
+  std::string data_format = "channels_last";  // or "channels_first"
   Size2 dilation_rate = {1, 1};
   Activation activation = {};
   bool use_bias = true;
@@ -65,6 +86,7 @@ struct Conv2DOptions {
   Initializer bias_initializer = zeros_initializer();
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
+  Regularizer activity_regularizer = {};  // of the result; divided by the batch size
   bool trainable = true;
   std::string name = {};
   Reuse reuse = false;
@@ -76,7 +98,8 @@ CAUDAL_API Output conv2d(const Operand& inputs, std::int64_t filters, Size2 kern
                          const Conv2DOptions& options = {});
 
 struct Pooling2DOptions {
-  std::string padding = "valid";  // or "same"
+  std::string padding = "valid";              // or "same"
+  std::string data_format = "channels_last";  // or "channels_first"
   std::string name = {};
   std::source_location where = std::source_location::current();
 };
@@ -90,14 +113,16 @@ CAUDAL_API Output average_pooling2d(const Operand& inputs, Size2 pool_size, Size
 CAUDAL_API Output flatten(const Operand& inputs, const OpOptions& options = {});
 
 struct DropoutOptions {
-  double rate = 0.5;     // share of elements that is dropped, below 1
-  Output training = {};  // scalar bool, usually a placeholder with default; none: always training
+  double rate = 0.5;  // share of elements that is dropped, below 1
+  // Shape of the mask, broadcast to the inputs: {-1, 1, 1, channels} drops whole channels. -1: the inputs' size.
+  std::optional<Operand> noise_shape = {};
   std::optional<std::int64_t> seed = {};
+  Training training = false;
   std::string name = {};
   std::source_location where = std::source_location::current();
 };
-// While training, zeroes elements at random and scales the others by 1 / (1 - rate); otherwise the inputs as they are.
-// The random numbers are drawn in both cases.
+// While training, zeroes elements at random and scales the others by 1 / (1 - rate); otherwise the inputs as they are,
+// and no random numbers are drawn.
 CAUDAL_API Output dropout(const Operand& inputs, const DropoutOptions& options = {});
 
 // Penalties: scale * sum |w|, scale * sum w^2 / 2, and both; for kernel_regularizer. A scale of 0 gives none.
@@ -105,5 +130,18 @@ CAUDAL_API Output dropout(const Operand& inputs, const DropoutOptions& options =
 CAUDAL_API Regularizer l1_regularizer(double scale);
 CAUDAL_API Regularizer l2_regularizer(double scale);
 CAUDAL_API Regularizer l1_l2_regularizer(double scale_l1, double scale_l2);
+
+struct MaxNormOptions {
+  // Over which the norm is taken. The book's listing says 1, the rows of a kernel [inputs, units]; the weights that
+  // lead into one unit, of which its text speaks, are the columns: 0.
+  std::vector<int> axes = {1};
+  std::string name = "max_norm";        // of the update
+  std::string collection = "max_norm";  // where the updates are collected
+};
+// Not a penalty: makes an update that clips the norm of the weights to `threshold` (Srebro et al. 2005) and adds it to
+// a collection, to be run after each training step. Throws INVALID_ARGUMENT unless the threshold is above 0.
+CAUDAL_API Regularizer max_norm_regularizer(double threshold, const MaxNormOptions& options = {});
+// What to run after each step: all updates of the default graph's collection.
+CAUDAL_API std::vector<Output> max_norm_updates(std::string_view collection = "max_norm");
 
 }  // namespace caudal::inline v0::layers

@@ -93,7 +93,7 @@ TEST_F(LayersTest, FlattenKeepsTheBatch) {
 TEST_F(LayersTest, DropoutIsTheIdentityUnlessTraining) {
   const Output training = placeholder_with_default(false, PartialShape::scalar());
   const Tensor ones = Tensor::from<float>({1000}, Values(1000, 1.0F));
-  const Output y = dropout(constant(ones), {.rate = 0.4, .training = training, .seed = 1});
+  const Output y = dropout(constant(ones), {.rate = 0.4, .seed = 1, .training = training});
   EXPECT_TRUE(identical(run(y), ones));
   const auto dropped = run(y, {{training, Tensor(true)}}).to_vector<float>();
   const auto zeros = std::ranges::count(dropped, 0.0F);

@@ -3,6 +3,8 @@
 #include "caudal/nn/layers.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/elementwise_unary.h"
+#include "caudal/ops/selection.h"
+#include "caudal/ops/variable.h"
 
 namespace caudal::inline v0::layers {
 namespace {
@@ -45,6 +47,38 @@ Regularizer l1_l2_regularizer(double scale_l1, double scale_l2) {
     if (!a) return b;
     return b ? a + b : a;
   };
+}
+
+namespace {
+
+// The variable whose value `read` is.
+Variable variable_behind(const Output& read) {
+  const Output handle = read.node()->num_inputs() > 0 ? read.node()->input(0) : Output();
+  if (!handle || (!handle.is_ref() && handle.dtype() != DType::kResource)) {
+    throw invalid_argument("max_norm_regularizer: ", read.describe(), " is not a variable");
+  }
+  return Variable(Variable::Parts{.handle = handle, .initializer = {}, .snapshot = read, .initial_value = {}});
+}
+
+}  // namespace
+
+Regularizer max_norm_regularizer(double threshold, const MaxNormOptions& options) {
+  if (!(threshold > 0))
+    throw invalid_argument("max_norm_regularizer: the threshold is ", threshold, "; it must be above 0");
+  return [threshold, options](const Output& weights) -> Output {
+    const Output clipped = clip_by_norm(weights, threshold, {.axes = options.axes});
+    const Output clip_weights = variable_behind(weights).assign(clipped, {.name = options.name});
+    weights.graph().add_to_collection(options.collection, {.output = clip_weights});
+    return {};  // no penalty
+  };
+}
+
+std::vector<Output> max_norm_updates(std::string_view collection) {
+  std::vector<Output> updates;
+  for (const CollectionItem& item : default_graph().collection(collection)) {
+    if (item.output) updates.push_back(item.output);
+  }
+  return updates;
 }
 
 }  // namespace caudal::inline v0::layers

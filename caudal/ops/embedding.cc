@@ -6,6 +6,7 @@
 #include "caudal/ops/joining.h"
 #include "caudal/ops/op_util.h"
 #include "caudal/ops/partition_ops.h"
+#include "caudal/ops/selection.h"
 #include "caudal/ops/shape_ops.h"
 
 namespace caudal::inline v0 {
@@ -76,6 +77,16 @@ Output partitioned_lookup(const std::vector<Output>& params, const Output& ids, 
   return reshape(merged, concat({shape_of(ids), row_shape}, 0), options);
 }
 
+// The dimensions of looked-up rows.
+std::vector<int> row_axes(const Output& params, const Output& ids) {
+  if (!params.shape().has_rank() || !ids.shape().has_rank()) {
+    throw invalid_argument("max_norm needs a known rank of ", params.describe(), " and ", ids.describe());
+  }
+  std::vector<int> axes;
+  for (int i = 1; i < params.shape().rank(); ++i) axes.push_back(ids.shape().rank() + i - 1);
+  return axes;
+}
+
 }  // namespace
 
 Output nn::embedding_lookup(const std::vector<Output>& params, const Operand& ids,
@@ -87,8 +98,10 @@ Output nn::embedding_lookup(const std::vector<Output>& params, const Operand& id
   }
   const NameScope scope(options.name);
   const Output indices = ids.to_output(DType::kInt32);
-  if (params.size() == 1) return gather(params[0], indices);
-  return partitioned_lookup(params, indices, options.partition_strategy, {});
+  const Output rows = params.size() == 1 ? gather(params[0], indices)
+                                         : partitioned_lookup(params, indices, options.partition_strategy, {});
+  if (!options.max_norm) return rows;
+  return clip_by_norm(rows, *options.max_norm, {.axes = row_axes(params[0], indices)});
 }
 
 }  // namespace caudal::inline v0

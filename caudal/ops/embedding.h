@@ -3,6 +3,7 @@
 // Thread safety: as building a graph.
 #pragma once
 
+#include <optional>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ enum class PartitionStrategy {
 struct EmbeddingLookupOptions {
   PartitionStrategy partition_strategy = PartitionStrategy::kMod;
   std::string name = "embedding_lookup";
+  std::optional<float> max_norm = {};  // longer rows are scaled down to this Euclidean norm
   std::source_location where = std::source_location::current();
 };
 
