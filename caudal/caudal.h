@@ -29,6 +29,7 @@
 #include "caudal/ops/checkpoint_ops.h"
 #include "caudal/ops/constant.h"
 #include "caudal/ops/control_flow.h"
+#include "caudal/ops/clipping.h"
 #include "caudal/ops/conv.h"
 #include "caudal/ops/cross_entropy.h"
 #include "caudal/ops/csv.h"
@@ -97,8 +98,11 @@
 #include "caudal/proto/graph_io.h"
 #include "caudal/train/callbacks.h"
 #include "caudal/train/freeze.h"
+#include "caudal/train/global_step.h"
+#include "caudal/train/moving_averages.h"
 #include "caudal/train/optimizer.h"
 #include "caudal/train/saver.h"
+#include "caudal/train/schedules.h"
 #include "caudal/train/trainer.h"
 
 // Reinforcement learning.

@@ -2,18 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <functional>
-#include <variant>
 
 #include "caudal/core/op_registry.h"
 #include "caudal/graph/scope.h"
 #include "caudal/ops/constant.h"
 #include "caudal/runtime/session.h"
 #include "tests/harness/compare.h"
-#include "tests/harness/op_samples.h"
 
 namespace caudal {
 namespace {
@@ -466,78 +463,6 @@ TEST(Adagrad, HugeGradientsLeaveKeptSlotsAlone) {
   EXPECT_EQ(session.run(v).item<float>(), -1.5e20F);
   EXPECT_EQ(session.run(accum).item<float>(), 4);
 }
-
-using harness::SampleInput;
-using harness::Samples;
-
-enum class Rest { kGrad, kIndices };
-using RestOf = std::vector<std::variant<double, Rest>>;
-
-// `variables` are var and its slots: of the centered RMSProp's slots the second bounds the first one's square.
-void add_training(Samples& samples, bool resource, int variables, const RestOf& rest) {
-  const auto variable = resource ? Samples::resource_variable : Samples::variable;
-  const bool sparse = std::ranges::find(rest, std::variant<double, Rest>(Rest::kIndices)) != rest.end();
-  const auto inputs = [&](DType type, const Shape& shape, int slots) {
-    std::vector<SampleInput> list;
-    for (int i = 0; i < slots; ++i) {
-      const bool mean = slots == 4 && i == 1;
-      list.emplace_back(variable(samples.random(type, shape, {.low = mean ? 0.0 : 1.0, .high = mean ? 0.5 : 2.0})));
-    }
-    for (const auto& r : rest) {
-      if (const double* number = std::get_if<double>(&r)) {
-        list.emplace_back(convert_number(Tensor(*number), type));
-      } else if (std::get<Rest>(r) == Rest::kGrad) {
-        list.emplace_back(samples.random(type, sparse ? shape.with_dim(0, 3) : shape));
-      } else {
-        if (type == float64) {
-          list.emplace_back(Tensor(std::vector<std::int64_t>{1, 0, 1}));
-        } else {
-          list.emplace_back(Tensor(std::vector<int>{1, 0, 1}));
-        }
-      }
-    }
-    return list;
-  };
-  for (const DType type : {float32, float64, float16, bfloat16, complex64, complex128}) {
-    for (const Shape& shape : {Shape{}, Shape{0}, Shape{33}, Shape{2, 17}, Shape{2, 3, 2, 2}}) {
-      if (!sparse || (shape.rank() > 0 && shape[0] > 0)) samples.add({.inputs = inputs(type, shape, variables)});
-    }
-  }
-  samples.add({.inputs = inputs(float32, {4, 20000}, variables)});
-  auto wrong = inputs(float32, {3, 2}, variables);
-  wrong[0] = variable(samples.random(float32, {3, 4}));
-  samples.error(wrong, Code::kInvalidArgument);
-  auto missing = inputs(float32, {3, 2}, variables);
-  missing[0] = Samples::uninitialized(variable(samples.random(float32, {3, 2})));
-  samples.error(missing, Code::kFailedPrecondition);
-}
-
-const RestOf kDescent = {.1, Rest::kGrad};
-const RestOf kMomentum = {.1, Rest::kGrad, .9};
-const RestOf kAdam = {.9, .999, .1, .9, .999, 1e-3, Rest::kGrad};
-const RestOf kRmsProp = {.1, .9, .9, 1e-3, Rest::kGrad};
-const RestOf kAdagradV2 = {.1, .1, Rest::kGrad};
-const RestOf kSparseMomentum = {.1, Rest::kGrad, Rest::kIndices, .9};
-const RestOf kSparseRmsProp = {.1, .9, .9, 1e-3, Rest::kGrad, Rest::kIndices};
-const RestOf kSparseAdagrad = {.1, Rest::kGrad, Rest::kIndices};
-const RestOf kSparseAdagradV2 = {.1, .1, Rest::kGrad, Rest::kIndices};
-
-#define CAUDAL_TRAINING_SAMPLES(op, variables, rest)                       \
-  CAUDAL_OP_SAMPLES(op) { add_training(samples, false, variables, rest); } \
-  CAUDAL_OP_SAMPLES(Resource##op) { add_training(samples, true, variables, rest); }
-
-CAUDAL_TRAINING_SAMPLES(ApplyGradientDescent, 1, kDescent)
-CAUDAL_TRAINING_SAMPLES(ApplyMomentum, 2, kMomentum)
-CAUDAL_TRAINING_SAMPLES(ApplyAdam, 3, kAdam)
-CAUDAL_TRAINING_SAMPLES(ApplyRMSProp, 3, kRmsProp)
-CAUDAL_TRAINING_SAMPLES(ApplyCenteredRMSProp, 4, kRmsProp)
-CAUDAL_TRAINING_SAMPLES(ApplyAdagrad, 2, kDescent)
-CAUDAL_TRAINING_SAMPLES(ApplyAdagradV2, 2, kAdagradV2)
-CAUDAL_TRAINING_SAMPLES(SparseApplyMomentum, 2, kSparseMomentum)
-CAUDAL_TRAINING_SAMPLES(SparseApplyRMSProp, 3, kSparseRmsProp)
-CAUDAL_TRAINING_SAMPLES(SparseApplyCenteredRMSProp, 4, kSparseRmsProp)
-CAUDAL_TRAINING_SAMPLES(SparseApplyAdagrad, 2, kSparseAdagrad)
-CAUDAL_TRAINING_SAMPLES(SparseApplyAdagradV2, 2, kSparseAdagradV2)
 
 }  // namespace
 }  // namespace caudal
