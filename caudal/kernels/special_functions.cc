@@ -141,20 +141,20 @@ double bessel_ke(int order, double x) {
   if (x == 0) return kInfinity;
   if (std::isinf(x)) return 0;
   if (x > 35) return bessel_large(order, x, 1);
-  constexpr double kStep = 0.125;
+  const double step = x < 7 ? 0.25 : 0.125;  // narrow enough for the bell of width 1 / sqrt(x)
   double sum = 0.5;
   const auto exponent = [&](double t) {
     const double s = std::sinh(t / 2);
     return -2 * x * s * s;
   };
   for (int i = 1; i < kMostSteps; ++i) {
-    const double t = i * kStep, e = exponent(t);
+    const double t = i * step, e = exponent(t);
     // cosh(t) joins the exponent so that it cannot overflow on its own.
     const double term = order == 0 ? std::exp(e) : 0.5 * (std::exp(e + t) + std::exp(e - t));
     sum += term;
     if (e < -40 && term <= kEpsilon * sum) break;
   }
-  return sum * kStep;
+  return sum * step;
 }
 
 // The Fresnel integrals as C + i S.

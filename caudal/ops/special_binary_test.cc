@@ -77,6 +77,7 @@ CAUDAL_OP_SAMPLES(NextAfter) {
   samples.binary_broadcasting(
       kDoubles,
       {.second = {6, 9}, .reference2 = [](double x, double) { return x; }, .special = false, .gradient = Check::kNo});
+  samples.add({.inputs = {samples.random(float64, {2, 3}), samples.random(float64, {3}, {6, 9})}});
   samples.add({.inputs = {Tensor(std::vector<float>{1, 0, -1}), Tensor(std::vector<float>{2, 0, -INFINITY})},
                .expected = {Tensor(std::vector<float>{1.0000001192F, 0, -1.0000001192F})},
                .gradient = Check::kNo});
