@@ -4,12 +4,15 @@
 #include <memory>
 #include <string>
 
+#include "caudal/autodiff/gradient.h"
 #include "caudal/core/kernel.h"
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
 #include "caudal/core/variable_storage.h"
 #include "caudal/graph/scope.h"
 #include "caudal/kernels/elementwise.h"
+#include "caudal/ops/elementwise_binary.h"
+#include "caudal/ops/elementwise_unary.h"
 #include "caudal/ops/gather_kernel.h"
 #include "caudal/ops/nd_index.h"
 #include "caudal/ops/op_util.h"
@@ -164,6 +167,40 @@ void non_aliasing_add_gradient(GradientContext& c) {
   c.set_input_grad(2, OpBuilder("GatherNd", {}).input(c.grad(0)).input(c.input(1)).build());
 }
 
+Output places_of(const Output& x, const Output& indices) {
+  return OpBuilder("GatherNd", {}).input(x).input(indices).build();
+}
+
+// What was overwritten gets nothing.
+void tensor_scatter_update_gradient(GradientContext& c) {
+  const Output nothing = OpBuilder("ZerosLike", {}).input(c.input(2)).build();
+  c.set_input_grad(0, OpBuilder("TensorScatterUpdate", {}).input(c.grad(0)).input(c.input(1)).input(nothing).build());
+  c.set_input_grad(2, places_of(c.grad(0), c.input(1)));
+}
+
+void tensor_scatter_sub_gradient(GradientContext& c) {
+  c.set_input_grad(0, c.grad(0));
+  c.set_input_grad(2, -places_of(c.grad(0), c.input(1)));
+}
+
+// All that equal the result share its gradient: the tensor's element and the updates of its place.
+void tensor_scatter_extreme_gradient(GradientContext& c) {
+  const Output &x = c.input(0), &indices = c.input(1), &updates = c.input(2), y = c.output(0), grad = c.grad(0);
+  const auto winners = [&](const Output& a, const Output& b) {
+    return OpBuilder("Cast", {})
+        .input(OpBuilder("Equal", {}).input(a).input(b).build())
+        .attr("DstT", grad.dtype())
+        .build();
+  };
+  const Output of_x = winners(x, y);
+  const Output of_updates = winners(updates, places_of(y, indices));
+  const Output counted =
+      OpBuilder("ScatterNd", {}).input(indices).input(of_updates).input(shape_of(x, indices.dtype())).build();
+  const Output count = of_x + counted;
+  c.set_input_grad(0, grad * of_x / count);
+  c.set_input_grad(2, places_of(grad / count, indices) * of_updates);
+}
+
 void resource_gather_nd_gradient(GradientContext& c) {
   const Output& indices = c.input(1);
   const Output shape = raw_ops::variable_shape(c.input(0), indices.dtype());
@@ -285,6 +322,24 @@ CAUDAL_REGISTER_OP({.name = "ScatterNdNonAliasingAdd",
                     .gradient = non_aliasing_add_gradient,
                     .cpu = prepare_scatter_nd<PlaceOp::kAdd>});
 
+// The same on a copy of a tensor.
+#define CAUDAL_REGISTER_TENSOR_SCATTER(op, index_types, place_op, grad)               \
+  CAUDAL_REGISTER_OP({                                                                \
+      .name = "TensorScatter" op,                                                     \
+      .inputs = "tensor: T; indices: Tindices; updates: T",                           \
+      .outputs = "output: T",                                                         \
+      .attrs = "T: type; Tindices: " index_types "; bad_indices_policy: string = ''", \
+      .shape = scatter_nd_shape,                                                      \
+      .gradient = grad,                                                               \
+      .cpu = prepare_scatter_nd<PlaceOp::place_op>,                                   \
+  })
+CAUDAL_REGISTER_TENSOR_SCATTER("Update", "{int16, int32, int64, uint16}", kUpdate, tensor_scatter_update_gradient);
+CAUDAL_REGISTER_TENSOR_SCATTER("Add", "{int32, int64}", kAdd, non_aliasing_add_gradient);
+CAUDAL_REGISTER_TENSOR_SCATTER("Sub", "{int32, int64}", kSub, tensor_scatter_sub_gradient);
+CAUDAL_REGISTER_TENSOR_SCATTER("Min", "{int32, int64}", kMin, tensor_scatter_extreme_gradient);
+CAUDAL_REGISTER_TENSOR_SCATTER("Max", "{int32, int64}", kMax, tensor_scatter_extreme_gradient);
+#undef CAUDAL_REGISTER_TENSOR_SCATTER
+
 CAUDAL_REGISTER_OP({.name = "ResourceGatherNd",
                     .inputs = "resource: resource; indices: Tindices",
                     .outputs = "output: dtype",
@@ -328,6 +383,38 @@ Output scatter_nd(const std::string& op, const Variable& ref, const Operand& ind
 }
 
 }  // namespace
+
+namespace {
+
+Output tensor_scatter(const std::string& op, const Operand& tensor, const Operand& indices, const Operand& updates,
+                      const OpOptions& options) {
+  const DType dtype = common_dtype({&tensor, &updates});
+  OpBuilder builder("TensorScatter" + op, options);
+  return builder.input(tensor, dtype).input(indices, int32).input(updates, dtype).build();
+}
+
+}  // namespace
+
+Output tensor_scatter_nd_update(const Operand& tensor, const Operand& indices, const Operand& updates,
+                                const OpOptions& options) {
+  return tensor_scatter("Update", tensor, indices, updates, options);
+}
+Output tensor_scatter_nd_add(const Operand& tensor, const Operand& indices, const Operand& updates,
+                             const OpOptions& options) {
+  return tensor_scatter("Add", tensor, indices, updates, options);
+}
+Output tensor_scatter_nd_sub(const Operand& tensor, const Operand& indices, const Operand& updates,
+                             const OpOptions& options) {
+  return tensor_scatter("Sub", tensor, indices, updates, options);
+}
+Output tensor_scatter_nd_min(const Operand& tensor, const Operand& indices, const Operand& updates,
+                             const OpOptions& options) {
+  return tensor_scatter("Min", tensor, indices, updates, options);
+}
+Output tensor_scatter_nd_max(const Operand& tensor, const Operand& indices, const Operand& updates,
+                             const OpOptions& options) {
+  return tensor_scatter("Max", tensor, indices, updates, options);
+}
 
 Output scatter_nd_update(const Variable& ref, const Operand& indices, const Operand& updates,
                          const OpOptions& options) {

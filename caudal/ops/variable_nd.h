@@ -1,4 +1,5 @@
-// Updates of single places and of slices of variables: ScatterNd on references and resources, assignments to slices.
+// Updates of single places and of slices: ScatterNd on references, resources and copies of tensors, assignments to
+// slices of variables.
 //
 //   tf::scatter_nd_update(w, {{0, 2}, {1, 1}}, values);        // w[0, 2] = values[0], w[1, 1] = values[1]
 //
@@ -25,6 +26,19 @@ CAUDAL_API Output scatter_nd_min(const Variable& ref, const Operand& indices, co
                                  const OpOptions& options = {});
 CAUDAL_API Output scatter_nd_max(const Variable& ref, const Operand& indices, const Operand& updates,
                                  const OpOptions& options = {});
+
+// A copy of `tensor` with places replaced, added to, subtracted from, or the lesser or greater of both kept. The rules
+// of scatter_nd_update hold. Differentiable; where min and max tie, all that are equal share the gradient.
+CAUDAL_API Output tensor_scatter_nd_update(const Operand& tensor, const Operand& indices, const Operand& updates,
+                                           const OpOptions& options = {});
+CAUDAL_API Output tensor_scatter_nd_add(const Operand& tensor, const Operand& indices, const Operand& updates,
+                                        const OpOptions& options = {});
+CAUDAL_API Output tensor_scatter_nd_sub(const Operand& tensor, const Operand& indices, const Operand& updates,
+                                        const OpOptions& options = {});
+CAUDAL_API Output tensor_scatter_nd_min(const Operand& tensor, const Operand& indices, const Operand& updates,
+                                        const OpOptions& options = {});
+CAUDAL_API Output tensor_scatter_nd_max(const Operand& tensor, const Operand& indices, const Operand& updates,
+                                        const OpOptions& options = {});
 
 // The slice (strided_slice's meaning) becomes `value`, which is broadcast to it. Result: the variable afterwards.
 CAUDAL_API Output strided_slice_assign(const Variable& ref, const Operand& begin, const Operand& end,

@@ -73,6 +73,18 @@ TEST_P(VariableNd, RefusesPlacesOutside) {
 INSTANTIATE_TEST_SUITE_P(BothKinds, VariableNd, testing::Bool(),
                          [](const auto& info) { return info.param ? "resource" : "reference"; });
 
+TEST(TensorScatter, EqualValuesShareTheGradient) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output x = constant({1.0F, 5.0F, 2.0F}), updates = constant({5.0F, 5.0F, 1.0F});
+  const Output y = tensor_scatter_nd_max(x, Tensor::from<int>({3, 1}, {1, 1, 2}), updates);
+  const auto slopes = gradients({y}, {x, updates}, {.grad_ys = {constant({1.0F, 3.0F, 7.0F})}});
+  Session session;
+  EXPECT_EQ(session.run(y).to_vector<float>(), (Floats{1, 5, 2}));
+  EXPECT_EQ(session.run(slopes[0].dense()).to_vector<float>(), (Floats{1, 1, 7}));
+  EXPECT_EQ(session.run(slopes[1].dense()).to_vector<float>(), (Floats{1, 1, 0}));
+}
+
 TEST(ResourceGatherNd, HasTensorFlowsGradient) {
   Graph graph;
   const GraphScope scope(graph);
@@ -135,6 +147,25 @@ CAUDAL_OP_SAMPLES(ResourceScatterNdSub) { add_scatters(samples, Kind::kResource,
 CAUDAL_OP_SAMPLES(ResourceScatterNdMin) { add_scatters(samples, Kind::kResource, kReal); }
 CAUDAL_OP_SAMPLES(ResourceScatterNdMax) { add_scatters(samples, Kind::kResource, kReal); }
 CAUDAL_OP_SAMPLES(ScatterNdNonAliasingAdd) { add_scatters(samples, Kind::kValue, kFlagsToo); }
+
+CAUDAL_OP_SAMPLES(TensorScatterAdd) { add_scatters(samples, Kind::kValue, harness::kNumberTypes); }
+CAUDAL_OP_SAMPLES(TensorScatterSub) { add_scatters(samples, Kind::kValue, harness::kNumberTypes); }
+CAUDAL_OP_SAMPLES(TensorScatterMin) { add_scatters(samples, Kind::kValue, kReal); }
+CAUDAL_OP_SAMPLES(TensorScatterMax) { add_scatters(samples, Kind::kValue, kReal); }
+CAUDAL_OP_SAMPLES(TensorScatterUpdate) {
+  // TensorFlow's gradient of a place that is named twice goes to both updates.
+  for (const DType type : harness::kUsualTypes) {
+    samples.add({.inputs = {samples.random(type, {4}), Tensor::from<int>({3, 1}, {2, 0, 2}), samples.random(type, {3})},
+                 .gradient = harness::Check::kNo});
+    samples.add({.inputs = {samples.random(type, {3, 2, 3}), Tensor::from<std::int64_t>({2, 1, 2}, {2, 1, 0, 0}),
+                            samples.random(type, {2, 1, 3})}});
+  }
+  samples.add({.inputs = {samples.random(float32, {3}), Tensor(int32, {0, 1}), samples.random(float32, {0})}});
+  samples.error({samples.random(float32, {3}), Tensor::from<int>({1, 1}, {3}), samples.random(float32, {1})},
+                Code::kInvalidArgument, {}, "indices[0] = [3] does not index into shape [3]");
+  samples.error({samples.random(float32, {3}), Tensor::from<int>({1, 1}, {0}), samples.random(float32, {2})},
+                Code::kInvalidArgument);
+}
 
 CAUDAL_OP_SAMPLES(ResourceGatherNd) {
   samples.covered_by("ResourceGatherNd.HasTensorFlowsGradient");
