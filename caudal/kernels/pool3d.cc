@@ -177,8 +177,9 @@ void run(ThreadPool& pool, DType dtype, const Window3d& w, std::initializer_list
   wide.reserve(operands.size());
   const void* pointers[3] = {};
   for (const Side& side : operands) {
-    pointers[wide.size()] = wide.emplace_back(elements(side.input)).data();
-    widen(pool, dtype, side.data, wide.back().data(), static_cast<int64_t>(wide.back().size()));
+    std::vector<float>& copy = wide.emplace_back(elements(side.input));
+    widen(pool, dtype, side.data, copy.data(), static_cast<int64_t>(copy.size()));
+    pointers[wide.size() - 1] = copy.data();
   }
   std::vector<float> wide_result(elements(result_is_input));
   fn.template operator()<float>(pointers, wide_result.data());

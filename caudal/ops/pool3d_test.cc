@@ -34,6 +34,15 @@ const std::vector<DType> kFloats = {float16, bfloat16, float32, float64};
 
 Tensor sizes(const Shape& shape) { return Tensor(std::vector<int>(shape.dims().begin(), shape.dims().end())); }
 
+// Values far from each other, so that differences do not change the winner.
+Tensor spread(DType t, const Shape& shape) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < shape.num_elements(); ++i) {
+    values.push_back(static_cast<double>(i * 17 % shape.num_elements()) * 0.5);
+  }
+  return harness::tensor_of(t, shape, values);
+}
+
 void pool_errors(harness::Samples& samples) {
   const auto error = [&](const Shape& input, const List& ksize, const List& strides, Code code) {
     samples.error({samples.random(float32, input)}, code,
@@ -47,7 +56,7 @@ void pool_errors(harness::Samples& samples) {
 
 CAUDAL_OP_SAMPLES(MaxPool3D) {
   for (const Geometry& g : kGeometries) {
-    for (const DType t : kMaxTypes) samples.add({.inputs = {samples.random(t, g.input)}, .attrs = g.attrs()});
+    for (const DType t : kMaxTypes) samples.add({.inputs = {spread(t, g.input)}, .attrs = g.attrs()});
   }
   pool_errors(samples);
 }
@@ -79,9 +88,15 @@ void grad_samples(harness::Samples& samples, bool of_input) {
     for (const DType t : kMaxTypes) {
       samples.add({.inputs = {whole(samples, t, g.input), whole(samples, t, g.output),
                               samples.random(t, of_input ? g.output : g.input)},
-                   .attrs = g.attrs()});
+                   .attrs = g.attrs(),
+                   .gradient = harness::Check::kNo});
     }
   }
+  const Geometry& g = kGeometries[0];
+  samples.add({.inputs = {spread(float32, g.input), Tensor::from<float>(g.output, {3.5F}),
+                          samples.random(float32, of_input ? g.output : g.input)},
+               .attrs = g.attrs(),
+               .gradient = harness::Check::kYes});
   samples.error({samples.random(float32, {1, 4, 4, 4, 1}), samples.random(float32, {1, 2, 2, 2, 1}),
                  samples.random(float32, {1, 3, 3, 3, 1})},
                 Code::kInvalidArgument, kGeometries[0].attrs());

@@ -1,21 +1,15 @@
 #include "caudal/ops/random.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numeric>
 #include <vector>
 
 #include "caudal/core/kernel.h"
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/scope.h"
-#include "caudal/kernels/dispatch.h"
-#include "caudal/kernels/numeric.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/op_util.h"
+#include "caudal/ops/random_fill.h"
 #include "caudal/ops/random_state.h"
-#include "caudal/tensor/random.h"
 
 namespace caudal::inline v0 {
 
@@ -59,14 +53,7 @@ void shape_argument_shape(ShapeContext& c) {
   c.set_output(0, c.input_as_shape(0));
 }
 
-void multinomial_shape(ShapeContext& c) {
-  const PartialShape logits = c.with_rank(0, 2);
-  c.with_rank(1, 0);
-  const Tensor* samples = c.constant_input(1);
-  const std::int64_t count = samples == nullptr ? PartialShape::kUnknown : samples->item<std::int32_t>();
-  if (samples != nullptr && count < 0) throw invalid_argument("num_samples is ", count, "; it must not be negative");
-  c.set_output(0, PartialShape({logits.dim(0), count}));
-}
+void multinomial_shape(ShapeContext& c) { c.set_output(0, multinomial_shape_of(c)); }
 
 // --- Kernels ---
 
@@ -75,134 +62,33 @@ PhiloxRandom reserve(RunContext& c, std::int64_t outputs) {
                                                          kReservedSamplesPerOutput);
 }
 
-enum class Distribution { kUniform, kNormal, kTruncatedNormal };
-
 template <Distribution distribution>
 void run_random(RunContext& c) {
   Tensor& out = c.allocate_output(0, shape_from(c.input(0), "shape"));
-  const PhiloxRandom generator = reserve(c, out.num_elements());
-  kernels::dispatch(kernels::FloatTypes(), out.dtype(), "a random tensor", [&]<class T>() {
-    if constexpr (distribution == Distribution::kUniform) {
-      fill_uniform(generator, out.flat<T>(), c.pool());
-    } else if constexpr (distribution == Distribution::kNormal) {
-      fill_normal(generator, out.flat<T>(), c.pool());
-    } else {
-      fill_truncated_normal(generator, out.flat<T>(), c.pool());
-    }
-  });
+  fill_random(c.pool(), distribution, reserve(c, out.num_elements()), out);
 }
 
 void run_uniform_int(RunContext& c) {
-  const Tensor& minval = c.input(1);
-  const Tensor& maxval = c.input(2);
-  if (minval.rank() != 0 || maxval.rank() != 0) {
-    throw invalid_argument("minval ", minval.describe(), " and maxval ", maxval.describe(), " must be scalars");
-  }
   Tensor& out = c.allocate_output(0, shape_from(c.input(0), "shape"));
+  check_bounds(c.input(1), c.input(2));
   if (out.num_elements() == 0) return;
-  using Types = kernels::TypeList<std::int32_t, std::int64_t>;
-  kernels::dispatch(Types(), out.dtype(), "a random integer tensor", [&]<class T>() {
-    const T lo = minval.item<T>();
-    const T hi = maxval.item<T>();
-    if (lo >= hi) throw invalid_argument("minval ", lo, " must be less than maxval ", hi);
-    fill_uniform_int(reserve(c, out.num_elements()), lo, hi, out.flat<T>(), c.pool());
-  });
-}
-
-// out[i] = in[order[i]] for rows of `row` elements.
-void copy_rows(const Tensor& in, const std::vector<std::int64_t>& order, std::int64_t row, Tensor& out) {
-  const auto typed = [&]<class T>(const T* from, T* to) {
-    for (const std::int64_t source : order) to = std::copy_n(from + source * row, row, to);
-  };
-  switch (in.dtype()) {
-    case DType::kString:
-      return typed(in.data<std::string>(), out.data<std::string>());
-    case DType::kResource:
-      return typed(in.data<ResourceHandle>(), out.data<ResourceHandle>());
-    case DType::kVariant:
-      return typed(in.data<Variant>(), out.data<Variant>());
-    default:
-      row *= static_cast<std::int64_t>(dtype_size(in.dtype()));
-      typed(in.raw(), out.raw());
-  }
+  check_range(c.input(1), c.input(2));
+  fill_random_int(c.pool(), reserve(c, out.num_elements()), c.input(1), c.input(2), out);
 }
 
 void run_shuffle(RunContext& c) {
   const Tensor& in = c.input(0);
-  const std::int64_t size = in.rank() == 0 ? 1 : in.dim(0);
   Tensor& out = c.allocate_output(0, in.shape());
-  std::vector<std::int64_t> order(static_cast<std::size_t>(size));
-  std::iota(order.begin(), order.end(), 0);
-  if (in.num_elements() > 1 && size > 1) {
-    // Fisher-Yates from the front; one 32-bit number per step.
-    const auto samples = static_cast<std::uint64_t>(size - 1 + 3) / 4;
-    PhiloxSingles singles(c.state<RandomState>().philox().reserve_samples(samples));
-    for (std::int64_t i = 0; i + 1 < size; ++i) {
-      std::swap(order[i], order[i + singles() % static_cast<std::uint32_t>(size - i)]);
-    }
-  }
-  if (in.num_elements() > 0) copy_rows(in, order, in.num_elements() / size, out);
-}
-
-// Running totals of exp(logit - max) over the finite logits.
-template <class T>
-void cumulate(const T* logits, std::vector<double>& totals) {
-  const auto value = [](T x) { return static_cast<double>(static_cast<kernels::Wide<T>>(x)); };
-  double max = std::numeric_limits<double>::lowest();
-  for (std::size_t j = 0; j < totals.size(); ++j) {
-    if (std::isfinite(value(logits[j]))) max = std::max(max, value(logits[j]));
-  }
-  double total = 0;
-  for (std::size_t j = 0; j < totals.size(); ++j) {
-    const double logit = value(logits[j]);
-    if (std::isfinite(logit)) total += std::exp(logit - max);
-    totals[j] = total;
-  }
-}
-
-template <class T, class Index>
-void draw_classes(RunContext& c, const PhiloxRandom& generator, const Tensor& logits, Tensor& out) {
-  const std::int64_t classes = logits.dim(1);
-  const std::int64_t samples = out.dim(1);
-  // Row b continues where row b - 1 ends: two 32-bit numbers per sample.
-  c.pool().parallel_for(logits.dim(0), 16, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> totals(static_cast<std::size_t>(classes));
-    PhiloxRandom stream = generator;
-    stream.skip(static_cast<std::uint64_t>(begin * samples / 2));
-    PhiloxSingles singles(stream);
-    if (begin * samples % 2 != 0) singles(), singles();
-    for (std::int64_t b = begin; b < end; ++b) {
-      cumulate(logits.data<T>() + b * classes, totals);
-      for (std::int64_t j = 0; j < samples; ++j) {
-        const std::uint32_t first = singles();
-        const std::uint32_t second = singles();
-        const double wanted = uniform_double(first, second) * totals.back();
-        const auto found = std::ranges::upper_bound(totals, wanted);
-        out.data<Index>()[b * samples + j] = static_cast<Index>(found - totals.begin());
-      }
-    }
-  });
+  const std::uint64_t samples = shuffle_samples(in);
+  shuffle_rows(samples == 0 ? PhiloxRandom() : c.state<RandomState>().philox().reserve_samples(samples), in, out);
 }
 
 void run_multinomial(RunContext& c) {
-  const Tensor& logits = c.input(0);
-  const Tensor& num_samples = c.input(1);
-  if (logits.rank() != 2) throw invalid_argument("logits must be [batch, classes], not ", logits.describe());
-  if (num_samples.rank() != 0) throw invalid_argument("num_samples must be a scalar, not ", num_samples.describe());
-  const std::int64_t samples = num_samples.item<std::int32_t>();
-  if (samples < 0) throw invalid_argument("num_samples is ", samples, "; it must not be negative");
-  if (logits.dim(1) < 1) throw invalid_argument("logits ", logits.describe(), " have no classes");
-  Tensor& out = c.allocate_output(0, Shape{logits.dim(0), samples});
+  Tensor& out = c.allocate_output(0, multinomial_output(c.input(0), c.input(1)));
   if (out.num_elements() == 0) return;
   // TensorFlow's CPU kernel sets aside two numbers for each sample, rounded up to groups of four.
-  const PhiloxRandom generator = reserve(c, logits.dim(0) * ((samples + 3) / 4 * 4 * 2));
-  kernels::dispatch(kernels::FloatTypes(), logits.dtype(), "Multinomial", [&]<class T>() {
-    if (out.dtype() == DType::kInt32) {
-      draw_classes<T, std::int32_t>(c, generator, logits, out);
-    } else {
-      draw_classes<T, std::int64_t>(c, generator, logits, out);
-    }
-  });
+  const std::int64_t outputs = out.dim(0) * ((out.dim(1) + 3) / 4 * 4 * 2);
+  fill_multinomial(c.pool(), reserve(c, outputs), c.input(0), out);
 }
 
 }  // namespace
