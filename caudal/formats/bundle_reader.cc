@@ -1,8 +1,10 @@
 #include "caudal/formats/bundle_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "caudal/base/crc32c.h"
+#include "caudal/base/file_pattern.h"
 #include "caudal/base/strings.h"
 #include "caudal/formats/coding.h"
 #include "caudal/formats/table.h"
@@ -38,9 +40,6 @@ BundleReader::BundleReader(Env& env, std::string prefix) : env_(env), prefix_(st
 }
 
 Error BundleReader::no_checkpoint() const {
-  if (env_.exists(prefix_) && !env_.is_directory(prefix_))
-    return unimplemented(prefix_, ": is no V2 checkpoint (there is no ", bundle_index_path(prefix_), ")")
-        .hint("Checkpoints of the old V1 format are to be saved again by TensorFlow with write_version V2.");
   const Error error = not_found(bundle_index_path(prefix_), ": there is no such checkpoint");
   const std::string directory = directory_of(prefix_);
   if (!env_.is_directory(directory)) return error;
@@ -53,7 +52,10 @@ Error BundleReader::no_checkpoint() const {
 
 void BundleReader::load() {
   const std::string path = bundle_index_path(prefix_);
-  if (!env_.exists(path)) throw no_checkpoint();
+  if (!env_.exists(path)) {
+    if (load_v1()) return;
+    throw no_checkpoint();
+  }
   std::vector<Table::Entry> rows = Table(env_.open_random_access(path)).read_all();
   if (rows.empty() || !rows.front().key.empty()) throw data_loss(path, ": has no header");
   entries_.clear();
@@ -70,6 +72,31 @@ void BundleReader::load() {
   } catch (const Error& error) {
     throw error.in(path);
   }
+}
+
+// Without a bundle the name may be that of a V1 file, or a pattern for several. False if there is none either.
+bool BundleReader::load_v1() {
+  v1_files_.clear();
+  for (const std::string& path : matching_files(env_, prefix_)) {
+    if (!env_.is_directory(path)) v1_files_.emplace_back(env_, path);
+  }
+  entries_.clear();
+  names_.clear();
+  for (const SliceFileReader& file : v1_files_) {
+    for (const auto& [name, saved] : file.tensors()) {
+      BundleEntry& entry = entries_[name];
+      if (entry.slices.empty()) {
+        entry.dtype = saved.dtype;
+        entry.shape = saved.shape;
+        names_.push_back(name);
+      } else if (entry.dtype != saved.dtype || entry.shape != saved.shape) {
+        throw data_loss(prefix_, ": tensor '", escaped(name, 400), "' has two types or shapes");
+      }
+      entry.slices.insert(entry.slices.end(), saved.slices.begin(), saved.slices.end());
+    }
+  }
+  std::sort(names_.begin(), names_.end());
+  return !v1_files_.empty();
 }
 
 void BundleReader::open_shards() {
@@ -193,29 +220,56 @@ Tensor BundleReader::read_strings(const BundleEntry& entry) const {
   return tensor;
 }
 
+// The entry of a part of a V2 checkpoint.
+const BundleEntry& BundleReader::part_entry(std::string_view name, const BundleEntry& whole,
+                                            const TensorSlice& slice) const {
+  const BundleEntry* part = find(bundle_slice_key(name, slice));
+  if (part == nullptr) throw data_loss("the part ", slice.to_string(), " is missing");
+  if (part->dtype != whole.dtype || part->shape != slice.resolved(whole.shape).shape() || !part->slices.empty()) {
+    throw data_loss("the part ", slice.to_string(), " has a wrong type or shape");
+  }
+  check_extent(*part);
+  return *part;
+}
+
+Tensor BundleReader::read_v1_part(std::string_view name, const TensorSlice& slice) const {
+  for (const SliceFileReader& file : v1_files_) {
+    const auto found = file.tensors().find(name);
+    if (found == file.tensors().end()) continue;
+    const std::vector<TensorSlice>& slices = found->second.slices;
+    if (std::find(slices.begin(), slices.end(), slice) != slices.end()) return file.read(name, found->second, slice);
+  }
+  throw data_loss("the part ", slice.to_string(), " is missing");
+}
+
 Tensor BundleReader::read_parts(std::string_view name, const BundleEntry& entry, const TensorSlice& wanted) const {
   struct Part {
-    const BundleEntry* entry;
+    const BundleEntry* entry;  // of a V2 checkpoint
+    Tensor values;             // of a V1 checkpoint
     TensorSlice slice, common;
   };
   std::vector<Part> parts;
   const Shape shape = wanted.shape();
   int64_t missing = shape.num_elements();
   for (const TensorSlice& slice : entry.slices) {
-    Part part{nullptr, slice.resolved(entry.shape), {}};
+    Part part{nullptr, {}, slice.resolved(entry.shape), {}};
     if (!part.slice.intersect(wanted, &part.common)) continue;
-    part.entry = find(bundle_slice_key(name, slice));
-    if (part.entry == nullptr) throw data_loss("the part ", slice.to_string(), " is missing");
-    if (part.entry->dtype != entry.dtype || !(part.entry->shape == part.slice.shape()) || !part.entry->slices.empty())
-      throw data_loss("the part ", slice.to_string(), " has a wrong type or shape");
-    check_extent(*part.entry);
+    // What is not in the files is found out before memory is taken for the whole.
+    if (v1_files_.empty()) {
+      part.entry = &part_entry(name, entry, slice);
+    } else {
+      part.values = read_v1_part(name, slice);
+    }
     missing -= part.common.shape().num_elements();
     if (missing < 0) throw data_loss("parts overlap at ", slice.to_string());
     parts.push_back(std::move(part));
   }
   if (missing > 0) throw data_loss(missing, " elements of ", wanted.to_string(), " are in none of its parts");
+  if (parts.size() == 1 && parts[0].values.valid() && parts[0].slice == wanted) return parts[0].values;
   Tensor out = Tensor::zeros(entry.dtype, shape);
-  for (const Part& part : parts) copy_region(part.common, part.slice, read_entry(*part.entry), wanted, &out);
+  for (const Part& part : parts) {
+    copy_region(part.common, part.slice, part.entry != nullptr ? read_entry(*part.entry) : part.values, wanted, &out);
+  }
   return out;
 }
 

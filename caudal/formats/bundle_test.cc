@@ -208,7 +208,6 @@ TEST(Bundle, WrongRequestsSayWhatIsThere) {
   EXPECT_EQ(code_of([&] { reader.read_slice("a/float", TensorSlice::parse("-")); }), Code::kInvalidArgument);
   EXPECT_EQ(code_of([&] { BundleReader(default_env(), golden("v2_dtypes/al")); }, &message), Code::kNotFound);
   EXPECT_NE(message.find("Did you mean 'all'"), std::string::npos) << message;
-  EXPECT_EQ(code_of([&] { BundleReader(default_env(), golden("v1_format/model-v1-3")); }), Code::kUnimplemented);
 }
 
 TEST(BundleWriter, RefusesWhatDoesNotFit) {

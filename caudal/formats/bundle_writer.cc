@@ -1,9 +1,6 @@
 #include "caudal/formats/bundle_writer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <set>
 #include <utility>
 
@@ -11,24 +8,12 @@
 #include "caudal/base/strings.h"
 #include "caudal/formats/coding.h"
 #include "caudal/formats/table.h"
+#include "caudal/formats/temporary_file.h"
 
 namespace caudal::inline v0 {
 namespace {
 
 using Entries = std::map<std::string, BundleEntry>;
-
-std::string temporary_name(std::string_view path) {
-  static std::atomic<uint64_t> counter = 0;
-  return internal::concat(path, ".tempstate", getpid(), '-', counter++);
-}
-
-void remove_quietly(Env& env, const std::string& path) {
-  try {
-    env.remove(path);
-  } catch (const Error&) {
-    // It does no harm; the failure that led here tells more.
-  }
-}
 
 // The least number of shards for which no data file exists yet: an earlier checkpoint of this prefix stays readable
 // until the index is replaced.

@@ -121,7 +121,10 @@ Table::Table(std::unique_ptr<RandomAccessFile> file) : file_(std::move(file)) {
     fail("has a damaged footer");
   std::vector<Entry> handles;
   parse_block(read_block(index), &handles);
-  for (const Entry& entry : handles) blocks_.push_back(parse_handle(entry.value));
+  for (Entry& entry : handles) {
+    blocks_.push_back(parse_handle(entry.value));
+    last_keys_.push_back(std::move(entry.key));
+  }
 }
 
 void Table::fail(std::string_view what) const { throw data_loss(file_->path(), ": ", what); }
@@ -178,6 +181,17 @@ std::vector<Table::Entry> Table::read_all() const {
   for (size_t i = 1; i < out.size(); ++i)
     if (out[i].key <= out[i - 1].key) fail("has keys out of order");
   return out;
+}
+
+std::optional<std::string> Table::find(std::string_view key) const {
+  const auto at = std::lower_bound(last_keys_.begin(), last_keys_.end(), key);
+  if (at == last_keys_.end()) return std::nullopt;
+  std::vector<Entry> entries;
+  parse_block(read_block(blocks_[at - last_keys_.begin()]), &entries);
+  for (Entry& entry : entries) {
+    if (entry.key == key) return std::move(entry.value);
+  }
+  return std::nullopt;
 }
 
 }  // namespace caudal::inline v0

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,8 @@ class CAUDAL_API Table {
   };
   // All entries in order. DATA_LOSS if a block is damaged.
   std::vector<Entry> read_all() const;
+  // The value of a key, if it is there; reads one block. DATA_LOSS if that is damaged.
+  std::optional<std::string> find(std::string_view key) const;
 
  private:
   struct Handle {
@@ -80,6 +83,7 @@ class CAUDAL_API Table {
 
   std::unique_ptr<RandomAccessFile> file_;
   std::vector<Handle> blocks_;
+  std::vector<std::string> last_keys_;  // of each block, or a key between it and the next
 };
 
 }  // namespace caudal::inline v0

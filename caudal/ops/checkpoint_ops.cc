@@ -10,6 +10,7 @@
 #include "caudal/core/step_context.h"
 #include "caudal/formats/bundle_reader.h"
 #include "caudal/formats/bundle_writer.h"
+#include "caudal/formats/slice_file.h"
 #include "caudal/formats/tensor_slice.h"
 #include "caudal/ops/op_util.h"
 
@@ -44,8 +45,24 @@ void merge_shape(ShapeContext& c) {
   c.with_rank(1, 0);
 }
 
+void save_v1_shape(ShapeContext& c) {
+  c.with_rank(0, 0);
+  c.with_rank(1, 1);
+}
+
+void restore_v1_shape(ShapeContext& c) {
+  for (int i = 0; i < c.num_inputs(); ++i) c.with_rank(i, 0);
+  const Tensor* slice = c.num_inputs() > 2 ? c.constant_input(2) : nullptr;
+  PartialShape shape;
+  if (slice != nullptr && !slice->item<std::string>().empty()) {
+    const auto part = ShapeAndSlice::parse(slice->item<std::string>());
+    shape = part.slice.resolved(part.full).shape();
+  }
+  c.set_output(0, shape);
+}
+
 void sharded_filename_shape(ShapeContext& c) {
-  for (int i = 0; i < 3; ++i) c.with_rank(i, 0);
+  for (int i = 0; i < c.num_inputs(); ++i) c.with_rank(i, 0);
   c.set_output(0, PartialShape::scalar());
 }
 
@@ -148,6 +165,45 @@ void run_sharded_filename(RunContext& c) {
   c.allocate_output(0, {}).data<std::string>()[0] = name;
 }
 
+// The V1 format: one file, every tensor a part that may be the whole.
+void write_slices(RunContext& c, int first, std::span<const std::string> names, std::span<const std::string> slices) {
+  SliceFileWriter writer(*c.step().env, string_scalar(c, 0));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Tensor& value = c.input(first + static_cast<int>(i));
+    if (slices.empty() || slices[i].empty()) {
+      writer.add(names[i], value.shape(), TensorSlice::whole(value.rank()), value);
+    } else {
+      const auto part = ShapeAndSlice::parse(slices[i]);
+      writer.add(names[i], part.full, part.slice, value);
+    }
+  }
+  writer.finish();
+}
+
+void run_save_v1(RunContext& c) {
+  const int count = c.num_inputs() - 2;
+  write_slices(c, 2, string_list(c, 1, count), {});
+}
+
+void run_save_slices(RunContext& c) {
+  const int count = c.num_inputs() - 3;
+  write_slices(c, 3, string_list(c, 1, count), string_list(c, 2, count));
+}
+
+// Restore and RestoreSlice: one tensor of either format.
+void run_restore_v1(RunContext& c) {
+  const BundleReader reader(*c.step().env, string_scalar(c, 0));
+  c.set_output(0, restore_one(reader, string_scalar(c, 1), c.num_inputs() > 2 ? string_scalar(c, 2) : std::string(),
+                              c.node().output_types[0]));
+}
+
+void run_sharded_filespec(RunContext& c) {
+  char suffix[32];
+  std::snprintf(suffix, sizeof suffix, "-????" "?-of-%05d", c.input(1).item<std::int32_t>());
+  const std::string name = string_scalar(c, 0) + suffix;
+  c.allocate_output(0, {}).data<std::string>()[0] = name;
+}
+
 // ---- Registrations
 
 CAUDAL_REGISTER_OP({
@@ -185,6 +241,53 @@ CAUDAL_REGISTER_OP({
     .shape = sharded_filename_shape,
     .gradient = no_gradient,
     .cpu = kernel_of<run_sharded_filename>,
+});
+
+CAUDAL_REGISTER_OP({
+    .name = "Save",
+    .inputs = "filename: string; tensor_names: string; data: T",
+    .attrs = "T: list(type) >= 1",
+    .stateful = true,
+    .shape = save_v1_shape,
+    .gradient = no_gradient,
+    .cpu = kernel_of<run_save_v1>,
+});
+CAUDAL_REGISTER_OP({
+    .name = "SaveSlices",
+    .inputs = "filename: string; tensor_names: string; shapes_and_slices: string; data: T",
+    .attrs = "T: list(type) >= 1",
+    .stateful = true,
+    .shape = save_v1_shape,
+    .gradient = no_gradient,
+    .cpu = kernel_of<run_save_slices>,
+});
+CAUDAL_REGISTER_OP({
+    .name = "Restore",
+    .inputs = "file_pattern: string; tensor_name: string",
+    .outputs = "tensor: dt",
+    .attrs = "dt: type; preferred_shard: int = -1",
+    .stateful = true,
+    .shape = restore_v1_shape,
+    .gradient = no_gradient,
+    .cpu = kernel_of<run_restore_v1>,
+});
+CAUDAL_REGISTER_OP({
+    .name = "RestoreSlice",
+    .inputs = "file_pattern: string; tensor_name: string; shape_and_slice: string",
+    .outputs = "tensor: dt",
+    .attrs = "dt: type; preferred_shard: int = -1",
+    .stateful = true,
+    .shape = restore_v1_shape,
+    .gradient = no_gradient,
+    .cpu = kernel_of<run_restore_v1>,
+});
+CAUDAL_REGISTER_OP({
+    .name = "ShardedFilespec",
+    .inputs = "basename: string; num_shards: int32",
+    .outputs = "filename: string",
+    .shape = sharded_filename_shape,
+    .gradient = no_gradient,
+    .cpu = kernel_of<run_sharded_filespec>,
 });
 
 // ---- Public functions

@@ -172,6 +172,44 @@ TEST_F(CheckpointOps, RefuseListsThatDoNotFit) {
   EXPECT_TRUE(default_env().list(dir_.path()).empty());
 }
 
+// The old format: saved in parts by one op, whole by another, restored by both generations.
+TEST_F(CheckpointOps, V1FilesAreWrittenAndRead) {
+  const Tensor names(Strings{"a", "b"});
+  const Operation save = OpBuilder("SaveSlices", {})
+                             .input(file("v1"))
+                             .input(names)
+                             .input(Tensor(Strings{"4 1,2", ""}))
+                             .inputs({constant(counting({2})), constant(Tensor("text"))})
+                             .build_operation();
+  const Operation plain = OpBuilder("Save", {})
+                              .input(file("plain"))
+                              .input(names)
+                              .inputs({constant(counting({2, 3})), constant(counting({4}))})
+                              .build_operation();
+  const auto restore = [&](const char* from, const char* name, const char* slice, DType dtype) {
+    return OpBuilder("RestoreSlice", {}).input(file(from)).input(name).input(slice).attr("dt", dtype).build();
+  };
+  Session session;
+  session.run(save);
+  session.run(plain);
+  EXPECT_EQ(session.run(restore("v1", "a", "4 1,2", float32)).to_string(), counting({2}).to_string());
+  EXPECT_EQ(session.run(restore("v1", "b", "", string)).item<std::string>(), "text");
+  EXPECT_EQ(session.run(restore("plain", "a", "2 3 1,1:-", float32)).shape(), (Shape{1, 3}));
+  const Output whole = OpBuilder("Restore", {}).input(file("plain")).input("b").attr("dt", float32).build();
+  EXPECT_EQ(session.run(whole).to_string(), counting({4}).to_string());
+  EXPECT_EQ(session.run(raw_ops::restore_v2(file("plain"), {"b"}, {""}, {float32})[0]).to_string(),
+            counting({4}).to_string());
+  message_of([&] { session.run(restore("v1", "a", "", float32)); }, Code::kDataLoss);  // the rest was never saved
+  message_of([&] { session.run(restore("v1", "c", "", float32)); }, Code::kNotFound);
+}
+
+CAUDAL_OP_SAMPLES(Save) { samples.covered_by("CheckpointOps.V1FilesAreWrittenAndRead"); }
+CAUDAL_OP_SAMPLES(SaveSlices) { samples.covered_by("CheckpointOps.V1FilesAreWrittenAndRead"); }
+CAUDAL_OP_SAMPLES(Restore) { samples.covered_by("CheckpointOps.V1FilesAreWrittenAndRead"); }
+CAUDAL_OP_SAMPLES(RestoreSlice) { samples.covered_by("CheckpointOps.V1FilesAreWrittenAndRead"); }
+CAUDAL_OP_SAMPLES(ShardedFilespec) {
+  samples.add({.inputs = {Tensor("dir/model"), Tensor(10)}, .expected = {Tensor("dir/model-????" "?-of-00010")}});
+}
 CAUDAL_OP_SAMPLES(SaveV2) { samples.covered_by("CheckpointOps.SaveAndRestoreEveryType"); }
 CAUDAL_OP_SAMPLES(RestoreV2) { samples.covered_by("CheckpointOps.SaveAndRestoreEveryType"); }
 CAUDAL_OP_SAMPLES(MergeV2Checkpoints) { samples.covered_by("CheckpointOps.MergesShards"); }

@@ -1,0 +1,26 @@
+// Messages of tensorflow/core/framework that checkpoints consist of, encoded by hand: TensorShapeProto, TensorSliceProto
+// and the number of a DataType.
+//
+// Decoding throws DATA_LOSS for malformed bytes. Thread safety: functions of their arguments.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "caudal/formats/tensor_slice.h"
+#include "caudal/formats/wire.h"
+#include "caudal/tensor/dtype.h"
+#include "caudal/tensor/shape.h"
+
+namespace caudal::inline v0 {
+
+WireWriter encode_shape(const Shape& shape);
+Shape decode_shape(std::string_view bytes);
+
+WireWriter encode_slice(const TensorSlice& slice);
+TensorSlice decode_slice(std::string_view bytes);
+
+// UNIMPLEMENTED for a type unknown here.
+DType decode_dtype(uint64_t number);
+
+}  // namespace caudal::inline v0
