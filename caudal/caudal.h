@@ -105,6 +105,7 @@
 #include "caudal/nn/layers_norm.h"
 #include "caudal/nn/layers_pool.h"
 #include "caudal/nn/losses.h"
+#include "caudal/nn/metrics.h"
 #include "caudal/nn/normalization.h"
 #include "caudal/proto/graph_io.h"
 #include "caudal/proto/tensor_message_ops.h"

@@ -2,10 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "caudal/base/error.h"
 #include "caudal/ops/constant.h"
+#include "caudal/ops/elementwise_binary.h"
+#include "caudal/ops/elementwise_unary.h"
+#include "caudal/ops/padding.h"
 #include "caudal/ops/random.h"
+#include "caudal/ops/reduction.h"
+#include "caudal/ops/shape_ops.h"
+#include "caudal/ops/slicing.h"
+#include "caudal/ops/transpose_ops.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -27,6 +35,23 @@ Fans fans_of(const Shape& shape) {
   double window = 1;
   for (int i = 0; i + 2 < shape.rank(); ++i) window *= static_cast<double>(shape[i]);
   return {window * static_cast<double>(shape[-2]), window * static_cast<double>(shape[-1])};
+}
+
+// 1 where row and column are equal, else 0.
+Output diagonal_ones(std::int64_t rows, std::int64_t columns, DType dtype) {
+  Tensor ones = Tensor::zeros(float32, Shape{rows, columns});
+  for (std::int64_t i = 0; i < std::min(rows, columns); ++i) ones.data<float>()[i * columns + i] = 1;
+  return constant(convert_number(ones, dtype));
+}
+
+// A matrix with orthonormal columns, rows >= columns: the Q of a matrix of normal numbers, with the signs of R's
+// diagonal, without which it would not be uniform.
+Output random_orthogonal(std::int64_t rows, std::int64_t columns, DType dtype,
+                         const RandomInitializerOptions& options) {
+  const Output a = random_normal(sizes(Shape{rows, columns}), {.dtype = dtype, .seed = options.seed});
+  Node& qr = OpBuilder("Qr", {}).input(a).build_node();
+  const Output diagonal = reduce_sum(qr.output(1) * diagonal_ones(columns, columns, dtype), {.axis = 1});
+  return qr.output(0) * sign(diagonal);
 }
 
 Initializer scaled(double scale, const char* mode, const char* distribution, const RandomInitializerOptions& options) {
@@ -114,4 +139,100 @@ Initializer lecun_normal(const RandomInitializerOptions& options) {
   return scaled(1, "fan_in", "truncated_normal", options);
 }
 
+double activation_gain(std::string_view activation, double slope) {
+  if (activation == "linear" || activation == "sigmoid" || activation == "softmax") return 1;
+  if (activation == "tanh") return 5.0 / 3;
+  if (activation == "relu" || activation == "elu" || activation == "swish" || activation == "gelu") {
+    return std::numbers::sqrt2;
+  }
+  if (activation == "leaky_relu") return std::sqrt(2 / (1 + slope * slope));
+  if (activation == "selu") return 0.75;
+  throw invalid_argument("activation_gain: no gain is known for '", activation, "'")
+      .hint("Use variance_scaling_initializer() with a scale of your own.");
+}
+
+Initializer activation_initializer(std::string_view activation, const VarianceScalingOptions& options) {
+  VarianceScalingOptions scaled = options;
+  const double gain = activation_gain(activation);
+  scaled.scale *= gain * gain;
+  return variance_scaling_initializer(scaled);
+}
+
+Initializer uniform_unit_scaling_initializer(double factor, const RandomInitializerOptions& options) {
+  return [=](const Shape& shape, DType dtype) {
+    double inputs = 1;
+    for (int i = 0; i + 1 < shape.rank(); ++i) inputs *= static_cast<double>(shape[i]);
+    const double limit = std::sqrt(3 / std::max(1.0, inputs)) * factor;
+    return random_uniform_initializer(-limit, limit, options).function()(shape, dtype);
+  };
+}
+
+Initializer orthogonal_initializer(double gain, const RandomInitializerOptions& options) {
+  return [=](const Shape& shape, DType dtype) {
+    if (shape.rank() < 2) throw invalid_argument("orthogonal_initializer: ", shape, " has fewer than two dimensions");
+    const std::int64_t columns = shape[-1];
+    const std::int64_t rows = columns == 0 ? 0 : shape.num_elements() / columns;
+    const bool tall = rows >= columns;
+    const Output q = random_orthogonal(tall ? rows : columns, tall ? columns : rows, dtype, options);
+    return multiply(gain, reshape(tall ? q : transpose(q), sizes(shape)));
+  };
+}
+
+Initializer convolution_delta_orthogonal(double gain, const RandomInitializerOptions& options) {
+  return [=](const Shape& shape, DType dtype) {
+    if (shape.rank() < 3 || shape.rank() > 5 || shape[-2] > shape[-1]) {
+      throw invalid_argument("convolution_delta_orthogonal: the shape is ", shape)
+          .hint("It is [window, inputs, outputs], with one to three window sizes, inputs at most outputs.");
+    }
+    const Output square = random_orthogonal(shape[-1], shape[-1], dtype, options);
+    const Output rows = slice(square, {0, 0}, {static_cast<int>(shape[-2]), -1});
+    std::vector<int> ones, paddings;
+    for (int i = 0; i < shape.rank(); ++i) {
+      const bool window = i + 2 < shape.rank();
+      const int middle = window ? static_cast<int>((shape[i] - 1) / 2) : 0;
+      ones.push_back(window ? 1 : static_cast<int>(shape[i]));
+      paddings.push_back(middle);
+      paddings.push_back(window ? static_cast<int>(shape[i]) - 1 - middle : 0);
+    }
+    return pad(reshape(multiply(rows, gain), ones), Tensor::from<int>({shape.rank(), 2}, paddings));
+  };
+}
+
+Initializer identity_initializer(double gain) {
+  return [gain](const Shape& shape, DType dtype) {
+    if (shape.rank() != 2) throw invalid_argument("identity_initializer: ", shape, " has not two dimensions");
+    return multiply(gain, diagonal_ones(shape[0], shape[1], dtype));
+  };
+}
+
 }  // namespace caudal::inline v0
+
+namespace caudal::inline v0::contrib::layers {
+
+Initializer variance_scaling_initializer(const VarianceScalingOptions& options) {
+  const auto& o = options;
+  if (!(o.factor > 0))
+    throw invalid_argument("variance_scaling_initializer: factor is ", o.factor, "; it must be above 0");
+  if (o.mode != "FAN_IN" && o.mode != "FAN_OUT" && o.mode != "FAN_AVG") {
+    throw invalid_argument("variance_scaling_initializer: mode '", o.mode, "' is unknown")
+        .hint("Use \"FAN_IN\", \"FAN_OUT\" or \"FAN_AVG\".");
+  }
+  return [o](const Shape& shape, DType dtype) {
+    const Fans fans = fans_of(shape);
+    const double n = std::max(1.0, o.mode == "FAN_IN"    ? fans.in
+                                   : o.mode == "FAN_OUT" ? fans.out
+                                                         : (fans.in + fans.out) / 2);
+    if (o.uniform) {
+      const double limit = std::sqrt(3 * o.factor / n);
+      return random_uniform_initializer(-limit, limit, {o.seed}).function()(shape, dtype);
+    }
+    return truncated_normal_initializer(0.0, std::sqrt(1.3 * o.factor / n), {o.seed}).function()(shape, dtype);
+  };
+}
+
+Initializer xavier_initializer(const XavierOptions& options) {
+  return variance_scaling_initializer(
+      {.factor = 1.0, .mode = "FAN_AVG", .uniform = options.uniform, .seed = options.seed});
+}
+
+}  // namespace caudal::inline v0::contrib::layers

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -73,4 +74,44 @@ CAUDAL_API Initializer he_normal(const RandomInitializerOptions& options = {});
 CAUDAL_API Initializer lecun_uniform(const RandomInitializerOptions& options = {});
 CAUDAL_API Initializer lecun_normal(const RandomInitializerOptions& options = {});
 
+// How much larger weights may be than 1 / sqrt(inputs) before an activation function: "linear", "sigmoid" and "softmax"
+// 1, "tanh" 5/3, "relu", "elu", "swish" and "gelu" sqrt(2), "leaky_relu" sqrt(2 / (1 + slope^2)), "selu" 3/4. Throws
+// INVALID_ARGUMENT for another name.
+CAUDAL_API double activation_gain(std::string_view activation, double slope = 0.01);
+// variance_scaling_initializer with the scale gain^2 of an activation function; options.scale multiplies it.
+CAUDAL_API Initializer activation_initializer(std::string_view activation, const VarianceScalingOptions& options = {});
+
+// Uniform numbers of [-limit, limit], limit = factor * sqrt(3 / inputs), all dimensions but the last being inputs.
+CAUDAL_API Initializer uniform_unit_scaling_initializer(double factor = 1.0,
+                                                        const RandomInitializerOptions& options = {});
+// gain times a matrix with orthonormal columns (or rows, if there are fewer), uniform among all such (Saxe et al.
+// 2014); of more dimensions the last against all others. Throws INVALID_ARGUMENT below two dimensions.
+CAUDAL_API Initializer orthogonal_initializer(double gain = 1.0, const RandomInitializerOptions& options = {});
+// For convolutions: zeros but for the middle of the window, where an orthogonal matrix stands (Xiao et al. 2018). Shape
+// [window, inputs, outputs], inputs at most outputs: INVALID_ARGUMENT.
+CAUDAL_API Initializer convolution_delta_orthogonal(double gain = 1.0, const RandomInitializerOptions& options = {});
+// gain on the diagonal of a matrix, else 0. Throws INVALID_ARGUMENT unless there are two dimensions.
+CAUDAL_API Initializer identity_initializer(double gain = 1.0);
+
 }  // namespace caudal::inline v0
+
+// As tf.contrib.layers had them.
+namespace caudal::inline v0::contrib::layers {
+
+struct VarianceScalingOptions {
+  double factor = 2.0;
+  std::string mode = "FAN_IN";  // or "FAN_OUT", "FAN_AVG"
+  bool uniform = false;
+  std::optional<std::int64_t> seed = {};
+};
+// Variance factor / n; truncated normal numbers are drawn with 1.3 times that variance. The defaults are He's.
+// Throws INVALID_ARGUMENT for an unknown mode or factor <= 0.
+CAUDAL_API Initializer variance_scaling_initializer(const VarianceScalingOptions& options = {});
+
+struct XavierOptions {
+  bool uniform = true;
+  std::optional<std::int64_t> seed = {};
+};
+CAUDAL_API Initializer xavier_initializer(const XavierOptions& options = {});
+
+}  // namespace caudal::inline v0::contrib::layers

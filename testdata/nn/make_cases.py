@@ -91,7 +91,7 @@ class Case:
             for i, output in enumerate(outputs):
                 put(self.name, f"out{i or ''}", session.run(output, feeds))
             if then:
-                for variable in t.global_variables():
+                for variable in t.global_variables() + t.local_variables():
                     put(self.name, f"after:{variable.op.name}", session.run(variable))
 
 
@@ -283,8 +283,91 @@ def losses():
               n.log_poisson_loss(y, x2, compute_full_loss=True), n.l2_loss(x))
 
 
+def metrics():
+    m = t.metrics
+    thresholds = [0.2, 0.5, 0.8]
+
+    def measure(c, metric):
+        value, update = metric
+        c.run(value, update, value, then=[update], steps=2)
+
+    binary = lambda c, n=12: (c.integers("labels", 2, n), c.uniform("p", n))
+    bools = lambda c: (c.integers("labels", 2, 3, 4), c.integers("p", 2, 3, 4))
+    floats = lambda c: (c.normal("labels", 3, 4), c.normal("p", 3, 4))
+    classes = lambda c: (c.integers("labels", 4, 9), c.integers("p", 3, 9))
+    best = lambda c: (c.integers("labels", 6, 5, 2), c.normal("p", 5, 6))
+    forms = {
+        "accuracy": lambda c, **k: m.accuracy(*classes(c), **k),
+        "mean_absolute_error": lambda c, **k: m.mean_absolute_error(*floats(c), **k),
+        "mean_squared_error": lambda c, **k: m.mean_squared_error(*floats(c), **k),
+        "root_mean_squared_error": lambda c, **k: m.root_mean_squared_error(*floats(c), **k),
+        "mean_relative_error": lambda c, **k: m.mean_relative_error(
+            *floats(c), c.input("n", np.float32([[1, 2, 0, 4], [1, 1, 2, 2], [0, 3, 3, 3]])), **k),
+        "mean_cosine_distance": lambda c, **k: m.mean_cosine_distance(*floats(c), 1, **k),
+        "mean": lambda c, **k: m.mean(c.normal("p", 3, 4), **k),
+        "mean_tensor": lambda c, **k: m.mean_tensor(c.normal("p", 3, 4), **k),
+        "percentage_below": lambda c, **k: m.percentage_below(c.normal("p", 3, 4), 0.25, **k),
+        "true_positives": lambda c, **k: m.true_positives(*bools(c), **k),
+        "true_negatives": lambda c, **k: m.true_negatives(*bools(c), **k),
+        "false_positives": lambda c, **k: m.false_positives(*bools(c), **k),
+        "false_negatives": lambda c, **k: m.false_negatives(*bools(c), **k),
+        "precision": lambda c, **k: m.precision(*bools(c), **k),
+        "recall": lambda c, **k: m.recall(*bools(c), **k),
+        "true_positives_at_thresholds": lambda c, **k: m.true_positives_at_thresholds(*binary(c), thresholds, **k),
+        "true_negatives_at_thresholds": lambda c, **k: m.true_negatives_at_thresholds(*binary(c), thresholds, **k),
+        "false_positives_at_thresholds": lambda c, **k: m.false_positives_at_thresholds(*binary(c), thresholds, **k),
+        "false_negatives_at_thresholds": lambda c, **k: m.false_negatives_at_thresholds(*binary(c), thresholds, **k),
+        "precision_at_thresholds": lambda c, **k: m.precision_at_thresholds(*binary(c), thresholds, **k),
+        "recall_at_thresholds": lambda c, **k: m.recall_at_thresholds(*binary(c), thresholds, **k),
+        "auc_roc": lambda c, **k: m.auc(*binary(c), num_thresholds=20, **k),
+        "auc_pr": lambda c, **k: m.auc(*binary(c), num_thresholds=20, curve="PR",
+                                       summation_method="careful_interpolation", **k),
+        "auc_pr_trapezoidal": lambda c, **k: m.auc(*binary(c), num_thresholds=20, curve="PR", **k),
+        "auc_minoring": lambda c, **k: m.auc(*binary(c), num_thresholds=20, summation_method="minoring", **k),
+        "auc_majoring": lambda c, **k: m.auc(*binary(c), summation_method="majoring", thresholds=[0.6, 0.3], **k),
+        "sensitivity_at_specificity": lambda c, **k: m.sensitivity_at_specificity(*binary(c), 0.6, num_thresholds=20,
+                                                                                 **k),
+        "specificity_at_sensitivity": lambda c, **k: m.specificity_at_sensitivity(*binary(c), 0.6, num_thresholds=20,
+                                                                                 **k),
+        "mean_iou": lambda c, **k: m.mean_iou(*classes(c), 5, **k),
+        "mean_per_class_accuracy": lambda c, **k: m.mean_per_class_accuracy(*classes(c), 5, **k),
+        "precision_at_k": lambda c, **k: m.precision_at_k(*best(c), 3, **k),
+        "precision_at_k_class": lambda c, **k: m.precision_at_k(*best(c), 3, class_id=2, **k),
+        "recall_at_k": lambda c, **k: m.recall_at_k(*best(c), 3, **k),
+        "recall_at_k_class": lambda c, **k: m.recall_at_k(*best(c), 3, class_id=2, **k),
+        "recall_at_k_flat": lambda c, **k: m.recall_at_k(c.integers("labels", 6, 5), c.normal("p", 5, 6), 2, **k),
+        "precision_at_top_k": lambda c, **k: m.precision_at_top_k(c.integers("labels", 6, 5, 3),
+                                                                  c.integers("p", 6, 5, 3), **k),
+        "recall_at_top_k": lambda c, **k: m.recall_at_top_k(c.integers("labels", 6, 5, 3), c.integers("p", 6, 5, 3),
+                                                            **k),
+        "average_precision_at_k": lambda c, **k: m.average_precision_at_k(*best(c), 4, **k),
+    }
+    wide = ("accuracy", "mean_iou", "mean_per_class_accuracy")
+    for name, build in forms.items():
+        for weighting in ("one", "weighted"):
+            with Case(f"metrics.{name}.{weighting}") as c:
+                options = {}
+                if weighting == "weighted":
+                    if name in wide:
+                        shape = (9,)
+                    elif "at_k" in name or "at_top_k" in name:
+                        shape = (5,)
+                    elif "at_thresholds" in name or "auc" in name or "_at_s" in name:
+                        shape = (12,)
+                    elif name == "mean_cosine_distance":
+                        shape = (3, 1)
+                    else:
+                        shape = (3, 4)
+                    options["weights"] = c.uniform("weights", *shape)
+                measure(c, build(c, **options))
+    with Case("metrics.confusion_matrix") as c:
+        labels, p = c.integers("labels", 4, 7), c.integers("p", 4, 7)
+        c.run(tf.math.confusion_matrix(labels, p, 5), t.confusion_matrix(labels, p),
+              tf.math.confusion_matrix(labels, p, 4, weights=c.uniform("weights", 7), dtype=tf.float64))
+
+
 if __name__ == "__main__":
-    for make in (layers, activations, initializers, losses):
+    for make in (layers, activations, initializers, losses, metrics):
         make()
     text = "\n".join(LINES) + "\n"
     pathlib.Path(__file__).with_name("cases.tsv").write_text(text, encoding="utf-8")

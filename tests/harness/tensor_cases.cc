@@ -86,7 +86,16 @@ std::string RecordedCase::check(const std::vector<Output>& outputs, const Check&
   }
   if (has("out" + std::to_string(outputs.size()))) findings += name_ + ": there are more outputs\n";
   if (options.then.empty()) return findings;
-  for (const Variable& variable : global_variables()) compare("after:" + variable.op_name(), session.run(variable));
+  std::vector<Variable> variables = global_variables();
+  for (const Variable& variable : local_variables()) variables.push_back(variable);
+  for (const Variable& variable : variables) {
+    const std::string key = "after:" + variable.op_name();
+    if (has(key)) {
+      compare(key, session.run(variable));
+    } else {
+      findings += name_ + ": TensorFlow has no variable " + variable.op_name() + "\n";
+    }
+  }
   return findings;
 }
 
