@@ -201,8 +201,7 @@ Tensor SliceFileReader::read(std::string_view name, const SavedSlices& saved, co
   }
   const std::optional<std::string> part = table_.find(bundle_slice_key(name, slice));
   if (!part) throw data_loss("the part ", slice.to_string(), " is missing");
-  return decode_values(message_in(message_in(*part, kPart), kValues), saved.dtype,
-                       slice.resolved(saved.shape).shape());
+  return decode_values(message_in(message_in(*part, kPart), kValues), saved.dtype, slice.resolved(saved.shape).shape());
 }
 
 void SliceFileWriter::add(std::string_view name, const Shape& full, const TensorSlice& slice, const Tensor& part) {

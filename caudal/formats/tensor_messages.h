@@ -1,5 +1,5 @@
-// Messages of tensorflow/core/framework that checkpoints consist of, encoded by hand: TensorShapeProto, TensorSliceProto
-// and the number of a DataType.
+// Messages of tensorflow/core/framework that checkpoints consist of, encoded by hand: TensorShapeProto,
+// TensorSliceProto and the number of a DataType.
 //
 // Decoding throws DATA_LOSS for malformed bytes. Thread safety: functions of their arguments.
 #pragma once

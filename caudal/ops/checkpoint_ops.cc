@@ -199,7 +199,10 @@ void run_restore_v1(RunContext& c) {
 
 void run_sharded_filespec(RunContext& c) {
   char suffix[32];
-  std::snprintf(suffix, sizeof suffix, "-????" "?-of-%05d", c.input(1).item<std::int32_t>());
+  std::snprintf(suffix, sizeof suffix,
+                "-????"
+                "?-of-%05d",
+                c.input(1).item<std::int32_t>());
   const std::string name = string_scalar(c, 0) + suffix;
   c.allocate_output(0, {}).data<std::string>()[0] = name;
 }

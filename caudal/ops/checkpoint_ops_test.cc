@@ -208,7 +208,9 @@ CAUDAL_OP_SAMPLES(SaveSlices) { samples.covered_by("CheckpointOps.V1FilesAreWrit
 CAUDAL_OP_SAMPLES(Restore) { samples.covered_by("CheckpointOps.V1FilesAreWrittenAndRead"); }
 CAUDAL_OP_SAMPLES(RestoreSlice) { samples.covered_by("CheckpointOps.V1FilesAreWrittenAndRead"); }
 CAUDAL_OP_SAMPLES(ShardedFilespec) {
-  samples.add({.inputs = {Tensor("dir/model"), Tensor(10)}, .expected = {Tensor("dir/model-????" "?-of-00010")}});
+  samples.add({.inputs = {Tensor("dir/model"), Tensor(10)},
+               .expected = {Tensor("dir/model-????"
+                                   "?-of-00010")}});
 }
 CAUDAL_OP_SAMPLES(SaveV2) { samples.covered_by("CheckpointOps.SaveAndRestoreEveryType"); }
 CAUDAL_OP_SAMPLES(RestoreV2) { samples.covered_by("CheckpointOps.SaveAndRestoreEveryType"); }
