@@ -14,7 +14,7 @@ from devlib.paths import ROOT, build_folder
 FUZZ_SECONDS = 60
 SANITIZERS = {
     "asan": {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"},
-    "tsan": {"TSAN_OPTIONS": f"halt_on_error=1:suppressions={ROOT}/tools/tsan.supp"},
+    "tsan": {"TSAN_OPTIONS": f"halt_on_error=1:ignore_noninstrumented_modules=1:suppressions={ROOT}/tools/tsan.supp"},
 }
 
 
