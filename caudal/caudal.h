@@ -107,6 +107,8 @@
 #include "caudal/nn/losses.h"
 #include "caudal/nn/metrics.h"
 #include "caudal/nn/normalization.h"
+#include "caudal/nn/rnn.h"
+#include "caudal/nn/rnn_cell.h"
 #include "caudal/proto/graph_io.h"
 #include "caudal/proto/tensor_message_ops.h"
 #include "caudal/train/callbacks.h"

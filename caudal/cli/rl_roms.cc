@@ -2,11 +2,11 @@
 #include <cstdio>
 
 #include "caudal/base/error.h"
+#include "caudal/base/md5.h"
 #include "caudal/base/strings.h"
 #include "caudal/cli/arguments.h"
 #include "caudal/cli/json.h"
 #include "caudal/cli/rl_command.h"
-#include "caudal/rl/atari/md5.h"
 #include "caudal/rl/atari/rom_library.h"
 
 namespace caudal::inline v0::cli {
@@ -22,7 +22,7 @@ Row row_of(const rl::atari::GameRules& rules) {
   try {
     row.found = rl::atari::find_cartridge(rules);
     if (row.found.empty()) return row;
-    const std::string sum = rl::atari::md5_hex(rl::atari::read_cartridge(row.found));
+    const std::string sum = md5_hex(rl::atari::read_cartridge(row.found));
     row.state = sum == rules.rom_md5 ? "ok" : "wrong MD5 " + sum;
   } catch (const Error& error) {
     row.state = error.detail();

@@ -366,8 +366,59 @@ def metrics():
               tf.math.confusion_matrix(labels, p, 4, weights=c.uniform("weights", 7), dtype=tf.float64))
 
 
+def recurrent():
+    cells = t.nn.rnn_cell
+    lengths = np.int32([4, 2, 0])
+
+    def flat(*structures):
+        return tf.nest.flatten(structures)
+
+    forms = {
+        "basic_rnn": lambda: cells.BasicRNNCell(4),
+        "gru": lambda: cells.GRUCell(4),
+        "basic_lstm": lambda: cells.BasicLSTMCell(4, forget_bias=0.5),
+        "lstm": lambda: cells.LSTMCell(4, activation=tf.nn.relu),
+        "lstm_full": lambda: cells.LSTMCell(4, use_peepholes=True, cell_clip=0.6, num_proj=3, proj_clip=0.4),
+        "multi": lambda: cells.MultiRNNCell([cells.BasicLSTMCell(4), cells.GRUCell(5)]),
+        "residual": lambda: cells.ResidualWrapper(cells.BasicRNNCell(3)),
+    }
+    for name, build in forms.items():
+        with Case(f"rnn.{name}.dynamic") as c:
+            x = c.normal("x", 3, 4, 3)
+            outputs, state = t.nn.dynamic_rnn(build(), x, dtype=tf.float32)
+            gradients = tf.gradients(tf.reduce_sum(outputs * outputs), [x] + t.trainable_variables())
+            c.run(*flat(outputs, state), *gradients)
+        with Case(f"rnn.{name}.lengths") as c:
+            outputs, state = t.nn.dynamic_rnn(build(), c.normal("x", 4, 3, 3), c.input("n", lengths), dtype=tf.float32,
+                                              time_major=True)
+            c.run(*flat(outputs, state))
+        with Case(f"rnn.{name}.static") as c:
+            x = c.normal("x", 4, 3, 3)
+            outputs, state = t.nn.static_rnn(build(), tf.unstack(x), dtype=tf.float32)
+            c.run(*flat(outputs, state))
+    with Case("rnn.static_lengths") as c:
+        x = c.normal("x", 4, 3, 3)
+        outputs, state = t.nn.static_rnn(cells.BasicLSTMCell(4), tf.unstack(x), dtype=tf.float32,
+                                         sequence_length=c.input("n", lengths))
+        c.run(*flat(outputs, state))
+    for name, options in (("bidirectional", {}), ("bidirectional_lengths", {"sequence_length": lengths})):
+        with Case(f"rnn.{name}") as c:
+            x = c.normal("x", 3, 4, 3)
+            if options:
+                options = {"sequence_length": c.input("n", lengths)}
+            outputs, state = t.nn.bidirectional_dynamic_rnn(cells.BasicLSTMCell(4), cells.GRUCell(2), x,
+                                                            dtype=tf.float32, **options)
+            c.run(*flat(outputs, state))
+    for variational in (False, True):
+        with Case(f"rnn.dropout_{variational}") as c:
+            cell = cells.DropoutWrapper(cells.BasicLSTMCell(4), 0.7, 0.8, 0.6, variational, 3, tf.float32, seed=5)
+            outputs, state = t.nn.dynamic_rnn(cell, c.normal("x", 3, 4, 3), dtype=tf.float32)
+            everything = tf.concat([tf.reshape(o, [-1]) for o in flat(outputs, state)], 0)
+            c.run(everything, everything)
+
+
 if __name__ == "__main__":
-    for make in (layers, activations, initializers, losses, metrics):
+    for make in (layers, activations, initializers, losses, metrics, recurrent):
         make()
     text = "\n".join(LINES) + "\n"
     pathlib.Path(__file__).with_name("cases.tsv").write_text(text, encoding="utf-8")

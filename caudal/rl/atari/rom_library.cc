@@ -5,9 +5,9 @@
 
 #include "caudal/base/env.h"
 #include "caudal/base/error.h"
+#include "caudal/base/md5.h"
 #include "caudal/base/strings.h"
 #include "caudal/formats/zip.h"
-#include "caudal/rl/atari/md5.h"
 
 namespace caudal::inline v0::rl::atari {
 namespace {

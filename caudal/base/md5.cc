@@ -1,4 +1,4 @@
-#include "caudal/rl/atari/md5.h"
+#include "caudal/base/md5.h"
 
 #include <array>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace caudal::inline v0::rl::atari {
+namespace caudal::inline v0 {
 namespace {
 
 constexpr std::size_t kBlock = 64;
@@ -81,4 +81,4 @@ std::string md5_hex(std::string_view bytes) {
   return out;
 }
 
-}  // namespace caudal::inline v0::rl::atari
+}  // namespace caudal::inline v0

@@ -1,8 +1,8 @@
-#include "caudal/rl/atari/md5.h"
+#include "caudal/base/md5.h"
 
 #include <gtest/gtest.h>
 
-namespace caudal::rl::atari {
+namespace caudal {
 namespace {
 
 // The test suite of RFC 1321, A.5.
@@ -14,4 +14,4 @@ TEST(Md5, GivesTheSumsOfTheStandard) {
 }
 
 }  // namespace
-}  // namespace caudal::rl::atari
+}  // namespace caudal
