@@ -1,5 +1,5 @@
-// Distributions whose numbers cost an unknown number of draws: every output has its own stretch of the Philox stream, so
-// that results depend neither on the order nor on the number of threads.
+// Distributions whose numbers cost an unknown number of draws: every output has its own stretch of the Philox stream,
+// so that results depend neither on the order nor on the number of threads.
 //
 // Thread safety: values; fills may share the pool.
 #pragma once
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "caudal/base/error.h"
 #include "caudal/base/philox.h"
@@ -72,6 +73,21 @@ inline PartialShape joined_shape(const PartialShape& shape, const PartialShape& 
   std::vector<std::int64_t> dims = shape.dims();
   dims.insert(dims.end(), parameters.dims().begin(), parameters.dims().end());
   return PartialShape(std::move(dims));
+}
+
+// Offsets of a parameter's elements for each element of the batch.
+inline std::vector<std::int64_t> broadcast_offsets(const Shape& parameter, const Shape& batch) {
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(batch.num_elements()), 0);
+  const auto strides = parameter.strides();
+  std::int64_t inner = 1;
+  for (int d = batch.rank() - 1; d >= 0; inner *= batch[d--]) {
+    const int own = d - (batch.rank() - parameter.rank());
+    if (own < 0 || parameter[own] == 1) continue;
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      offsets[i] += static_cast<std::int64_t>(i) / inner % batch[d] * strides[static_cast<std::size_t>(own)];
+    }
+  }
+  return offsets;
 }
 
 }  // namespace caudal::inline v0
