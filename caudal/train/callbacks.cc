@@ -90,9 +90,8 @@ void ProgressBar::draw(const TrainStatus& status, bool last) {
 void CheckpointCallback::save(Trainer& trainer) {
   StateMap position = trainer.position();
   // The end of the last epoch is the end of training: one checkpoint for both.
-  if (trainer.step() == saved_step_ && position.begin()->second == saved_position_) return;
-  saved_step_ = trainer.step();
-  saved_position_ = position.begin()->second;
+  if (position == saved_position_) return;
+  saved_position_ = position;
   latest_ = saver_->save(trainer.session(), prefix_, {.global_step = trainer.step(), .state = std::move(position)});
 }
 

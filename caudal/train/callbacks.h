@@ -50,8 +50,7 @@ class CAUDAL_API CheckpointCallback final : public Callback {
 
   std::shared_ptr<Saver> saver_;
   std::string prefix_, latest_;
-  std::int64_t saved_step_ = -1;
-  std::string saved_position_;
+  StateMap saved_position_;
 };
 
 // Loss and metrics into an event file: those of the batch every `every` steps, those of the epoch at its end.

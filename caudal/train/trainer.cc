@@ -35,6 +35,15 @@ void add_weighted(std::vector<double>& sums, const std::vector<double>& values, 
 
 Callback::~Callback() = default;
 
+std::optional<double> find_value(const TrainStatus& status, std::string_view name) {
+  for (const NamedValues* values : {&status.validation, &status.means}) {
+    for (const auto& [key, value] : *values) {
+      if (key == name) return value;
+    }
+  }
+  return std::nullopt;
+}
+
 Trainer::Trainer(Session& session, TrainSpec spec) : session_(session), spec_(std::move(spec)) {
   if (!spec_.features || !spec_.labels || !spec_.loss) {
     throw invalid_argument("a trainer needs features, labels and a loss");
@@ -67,15 +76,37 @@ void Trainer::notify(const FitOptions& options, void (Callback::*hook)(Trainer&,
   for (const auto& callback : options.callbacks) (*callback.*hook)(*this, status);
 }
 
+void Trainer::require_finite(double loss, const data::Batch& batch, const TrainStatus& status) const {
+  if (std::isfinite(loss)) return;
+  Error error = invalid_argument("the loss is ", loss, " at step ", position_.step, " (epoch ", position_.epoch + 1,
+                                 ", batch ", status.batch + 1, ")")
+                    .hint("Lower the learning rate, check the data for NaN, or clip gradients.");
+  try {
+    evaluate_(feeds_of(batch, true), {.check_numerics = true});
+  } catch (const Error& first) {
+    error = error.hint(std::string("After this update: ") + first.what())
+                .hint("check_numerics names the op before the update spreads it.");
+  }
+  throw error;
+}
+
+void Trainer::validate(const FitOptions& options, TrainStatus& status) {
+  status.validation.clear();
+  if (options.validation.size() == 0) return;
+  for (auto& [name, value] : evaluate(options.validation)) status.validation.emplace_back("val_" + name, value);
+}
+
+void Trainer::check(const FitOptions& options, TrainStatus& status) {
+  validate(options, status);
+  notify(options, &Callback::on_check, status);
+}
+
 void Trainer::run_batch(const data::Batch& batch, const FitOptions& options, TrainStatus& status) {
-  const std::vector<double> values = numbers(train_(feeds_of(batch, true)), 1);
+  const RunOptions run_options{.check_numerics = options.check_numerics};
+  const std::vector<double> values = numbers(train_(feeds_of(batch, true), run_options), 1);
   const std::int64_t examples = batch.features.dim(0);
   ++position_.step;
-  if (options.stop_on_nan && !std::isfinite(values[0])) {
-    throw invalid_argument("the loss is ", values[0], " at step ", position_.step, " (epoch ", position_.epoch + 1,
-                           ", batch ", status.batch + 1, ")")
-        .hint("Lower the learning rate, check the data for NaN, or clip gradients.");
-  }
+  if (options.stop_on_nan) require_finite(values[0], batch, status);
   position_.examples += examples;
   add_weighted(position_.sums, values, examples);
   status.step = position_.step;
@@ -92,6 +123,7 @@ bool Trainer::run_epoch(data::BatchStream& stream, const FitOptions& options, Tr
   while (stream.next(batch)) {
     position_.row = stream.position().row;
     run_batch(batch, options, status);
+    if (options.check_every > 0 && position_.step % options.check_every == 0) check(options, status);
     notify(options, &Callback::on_batch_end, status);
     if (stop_requested_) return false;
   }
@@ -108,6 +140,12 @@ History Trainer::fit(const data::DataSet& rows, const FitOptions& options) {
   stop_requested_ = false;
   start_micros_ = static_cast<std::int64_t>(default_env().now_micros());
 
+  callbacks_ = options.callbacks;
+  if (!restored_.empty()) {
+    for (const auto& callback : callbacks_) callback->restore_state(restored_);
+    restored_.clear();
+  }
+
   History history;
   TrainStatus status;
   status.epoch = position_.epoch;
@@ -123,8 +161,10 @@ History Trainer::fit(const data::DataSet& rows, const FitOptions& options) {
     status.validation.clear();
     notify(options, &Callback::on_epoch_begin, status);
     if (!run_epoch(stream, options, status)) break;
-    if (options.validation.size() > 0) {
-      for (auto& [name, value] : evaluate(options.validation)) status.validation.emplace_back("val_" + name, value);
+    if (options.check_every > 0) {
+      validate(options, status);
+    } else {
+      check(options, status);
     }
     EpochRecord record{position_.epoch, status.means};
     record.values.insert(record.values.end(), status.validation.begin(), status.validation.end());
@@ -136,7 +176,8 @@ History Trainer::fit(const data::DataSet& rows, const FitOptions& options) {
     position_.sums.clear();
     notify(options, &Callback::on_epoch_end, status);
   }
-  history.stopped = position_.epoch < options.epochs;
+  status.finished = position_.epoch >= options.epochs;
+  history.stopped = !status.finished;
   notify(options, &Callback::on_train_end, status);
   return history;
 }
@@ -179,7 +220,9 @@ StateMap Trainer::position() const {
   put_fixed(&bytes, position_.seed);
   put_fixed(&bytes, position_.examples);
   for (const double sum : position_.sums) put_fixed(&bytes, sum);
-  return {{kPositionKey, bytes}};
+  StateMap state = {{kPositionKey, bytes}};
+  for (const auto& callback : callbacks_) callback->save_state(state);
+  return state;
 }
 
 void Trainer::restore(const StateMap& state) {
@@ -201,6 +244,7 @@ void Trainer::restore(const StateMap& state) {
   }
   if (!complete) throw data_loss("the training position in the checkpoint is damaged");
   position_ = std::move(position);
+  restored_ = state;
 }
 
 }  // namespace caudal::inline v0::train

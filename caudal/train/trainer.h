@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,18 +51,27 @@ struct TrainStatus {
   double seconds = 0;         // of this fit()
   double batch_loss = 0;      // of the last batch
   NamedValues means;          // loss and metrics: means over this epoch's examples so far
-  NamedValues validation;     // "val_loss", ...: set at the end of an epoch with validation data
+  NamedValues validation;     // "val_loss", ...: set by a check with validation data
+  bool finished = false;      // all epochs are complete
 };
+// The value of that name among the validation's and the means; none if there is none.
+CAUDAL_API std::optional<double> find_value(const TrainStatus& status, std::string_view name);
 
-// Hooks into the loop. Any may call trainer.stop().
+// Hooks into the loop. Any may call trainer.stop(). A check is a validation, if there are data for it, every
+// FitOptions::check_every steps or else at the end of each epoch.
 class CAUDAL_API Callback {
  public:
   virtual ~Callback();
   virtual void on_train_begin(Trainer&, const TrainStatus&) {}
   virtual void on_epoch_begin(Trainer&, const TrainStatus&) {}
   virtual void on_batch_end(Trainer&, const TrainStatus&) {}
+  virtual void on_check(Trainer&, const TrainStatus&) {}
   virtual void on_epoch_end(Trainer&, const TrainStatus&) {}
   virtual void on_train_end(Trainer&, const TrainStatus&) {}
+  // What it must remember when a run is resumed: part of Trainer::position(). restore_state() comes before
+  // on_train_begin() of the first fit() after Trainer::restore(); keys of its own may be missing. Throws DATA_LOSS.
+  virtual void save_state(StateMap&) const {}
+  virtual void restore_state(const StateMap&) {}
 };
 
 struct FitOptions {
@@ -68,7 +79,12 @@ struct FitOptions {
   std::int64_t batch_size = 32;
   data::DataSet validation = {};
   data::BatchOptions batches = {};
-  bool stop_on_nan = true;  // a loss that is NaN or infinite is INVALID_ARGUMENT naming step and batch
+  std::int64_t check_every = 0;  // steps between checks; 0: one at the end of each epoch
+  // A loss that is NaN or infinite is INVALID_ARGUMENT naming step, batch, and the node where it can be seen now.
+  bool stop_on_nan = true;
+  // Every step ends with INVALID_ARGUMENT at the first op that makes a NaN or an infinity, before it reaches a
+  // variable.
+  bool check_numerics = false;
   std::vector<std::shared_ptr<Callback>> callbacks = {};
 };
 
@@ -100,9 +116,9 @@ class CAUDAL_API Trainer {
   const TrainSpec& spec() const { return spec_; }
   std::int64_t step() const { return position_.step; }
 
-  // Where the run is, for SaveOptions::state and from Saver::restore.
+  // Where the run is, with what the callbacks of the last fit() remember: for SaveOptions::state.
   StateMap position() const;
-  // Throws DATA_LOSS if the map does not hold a position; nothing changes then.
+  // From Saver::restore. Throws DATA_LOSS if the map does not hold a position; nothing changes then.
   void restore(const StateMap& state);
 
  private:
@@ -119,6 +135,9 @@ class CAUDAL_API Trainer {
   std::vector<Tensor> feeds_of(const data::Batch& batch, bool training) const;
   bool run_epoch(data::BatchStream& stream, const FitOptions& options, TrainStatus& status);
   void run_batch(const data::Batch& batch, const FitOptions& options, TrainStatus& status);
+  void require_finite(double loss, const data::Batch& batch, const TrainStatus& status) const;
+  void check(const FitOptions& options, TrainStatus& status);
+  void validate(const FitOptions& options, TrainStatus& status);
   NamedValues means(const std::vector<double>& sums, std::int64_t examples, const std::string& prefix) const;
   void notify(const FitOptions& options, void (Callback::*hook)(Trainer&, const TrainStatus&),
               const TrainStatus& status);
@@ -127,6 +146,8 @@ class CAUDAL_API Trainer {
   TrainSpec spec_;
   Session::Callable train_, evaluate_;
   Position position_;
+  StateMap restored_;                                 // for the callbacks of the next fit()
+  std::vector<std::shared_ptr<Callback>> callbacks_;  // of the last fit()
   bool stop_requested_ = false;
   std::int64_t start_micros_ = 0;
 };
