@@ -1,37 +1,17 @@
 // The listings of docs/control_flow.md, in their order: they compile, and give what the page says.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "caudal/caudal.h"
 #include "caudal/ops/tensor_array.h"
+#include "tests/harness/doc_listings.h"
 
 namespace tf = caudal;
 
 namespace {
 
-// The lines between `begin` and `end`, without indentation and empty lines.
-std::vector<std::string> lines_between(const std::string& path, const std::string& begin, const std::string& end) {
-  std::ifstream file(std::string(CAUDAL_SOURCE_DIR) + "/" + path);
-  std::vector<std::string> lines;
-  bool inside = false;
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t first = line.find_first_not_of(' ');
-    if (first == std::string::npos) continue;
-    line = line.substr(first);
-    if (line == (inside ? end : begin)) {
-      inside = !inside;
-    } else if (inside) {
-      lines.push_back(line);
-    }
-  }
-  return lines;
-}
-
 TEST(ControlFlowDocs, ListingsAreThisProgram) {
-  const auto listed = lines_between("docs/control_flow.md", "```cpp", "```");
-  const auto tested = lines_between("tests/control_flow_docs_test.cc", "// [listing]", "// [end]");
+  const auto listed = tf::harness::lines_between("docs/control_flow.md", "```cpp", "```");
+  const auto tested = tf::harness::lines_between("tests/control_flow_docs_test.cc", "// [listing]", "// [end]");
   ASSERT_GT(listed.size(), 20U);
   EXPECT_EQ(listed, tested);
 }

@@ -1,6 +1,8 @@
 #include "caudal/train/saver.h"
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <set>
 
 #include "caudal/base/crc32c.h"
@@ -47,10 +49,10 @@ CheckpointList read_list(Env& env, const std::string& path) {
 }
 
 // The index goes first: without it nobody takes the rest for a checkpoint.
-void remove_checkpoint(Env& env, const std::string& prefix) {
+void remove_files(Env& env, const std::string& prefix) {
   const std::string directory = directory_of(prefix);
   const std::string base = base_name(prefix);
-  env.remove(prefix + ".index");
+  if (exists(env, prefix)) env.remove(prefix + ".index");
   for (const std::string& name : env.list(directory)) {
     if (name.starts_with(base + ".data-") || name == base + ".meta" || name == base + ".caudal-state") {
       env.remove(join_path(directory, name));
@@ -178,6 +180,7 @@ Saver::Saver(const SaverOptions& options) {
       variables);
   nodes_.restore_op = restore.name();
   nodes_.max_to_keep = options.max_to_keep;
+  nodes_.keep_checkpoint_every_n_hours = options.keep_checkpoint_every_n_hours;
 }
 
 Saver::Saver(const Graph& graph, const SaverNodes& nodes) : nodes_(nodes) {
@@ -205,7 +208,7 @@ std::string Saver::save(Session& session, const std::string& path, const SaveOpt
   return prefix;
 }
 
-void Saver::update_list(Env& env, const std::string& prefix, const SaveOptions& options) const {
+void Saver::update_list(Env& env, const std::string& prefix, const SaveOptions& options) {
   const std::string directory = directory_of(prefix);
   const std::string list_path = join_path(directory, options.latest_filename);
   const CheckpointList old = read_list(env, list_path);
@@ -221,15 +224,26 @@ void Saver::update_list(Env& env, const std::string& prefix, const SaveOptions& 
   list.all.push_back(base);
   list.timestamps.push_back(static_cast<double>(env.now_micros()) * 1e-6);
   list.latest = base;
+  // Hours count from the first save.
   list.last_preserved_timestamp = old.last_preserved_timestamp;
+  if (list.last_preserved_timestamp == 0) {
+    list.last_preserved_timestamp = timed ? list.timestamps.front() : list.timestamps.back();
+  }
   std::vector<std::string> superfluous;
   while (nodes_.max_to_keep > 0 && list.all.size() > static_cast<std::size_t>(nodes_.max_to_keep)) {
-    superfluous.push_back(list.all.front());
+    const double written = list.timestamps.front();
+    if (written - list.last_preserved_timestamp >= 3600.0 * nodes_.keep_checkpoint_every_n_hours) {
+      list.last_preserved_timestamp = written;
+    } else {
+      superfluous.push_back(list.all.front());
+    }
     list.all.erase(list.all.begin());
     list.timestamps.erase(list.timestamps.begin());
   }
   write_file_atomically(env, list_path, checkpoint_list_to_text(list));
-  for (const std::string& old_prefix : superfluous) remove_checkpoint(env, resolved(directory, old_prefix));
+  for (const std::string& old_prefix : superfluous) remove_files(env, resolved(directory, old_prefix));
+  last_checkpoints_.clear();
+  for (const std::string& kept : list.all) last_checkpoints_.push_back(resolved(directory, kept));
 }
 
 namespace {
@@ -309,6 +323,48 @@ std::string latest_checkpoint(const std::string& directory, const std::string& l
   if (list.latest.empty()) return {};
   const std::string prefix = resolved(directory, list.latest);
   return exists(env, prefix) ? prefix : std::string();
+}
+
+std::optional<CheckpointList> get_checkpoint_state(const std::string& directory, const std::string& latest_filename) {
+  CheckpointList list = read_list(default_env(), join_path(directory, latest_filename));
+  if (list.latest.empty()) return std::nullopt;
+  list.latest = resolved(directory, list.latest);
+  for (std::string& path : list.all) path = resolved(directory, path);
+  return list;
+}
+
+void update_checkpoint_state(const std::string& directory, const std::string& latest,
+                             const std::vector<std::string>& all, const std::string& latest_filename) {
+  const std::string inside = directory + "/";
+  const auto relative = [&](const std::string& path) {
+    return path.starts_with(inside) ? path.substr(inside.size()) : path;
+  };
+  CheckpointList list{.latest = relative(latest), .all = {}, .timestamps = {}};
+  for (const std::string& path : all) {
+    if (path != latest) list.all.push_back(relative(path));
+  }
+  list.all.push_back(list.latest);
+  write_file_atomically(default_env(), join_path(directory, latest_filename), checkpoint_list_to_text(list));
+}
+
+bool checkpoint_exists(const std::string& prefix) {
+  Env& env = default_env();
+  return exists(env, prefix) || (env.exists(prefix) && !env.is_directory(prefix));
+}
+
+std::vector<double> get_checkpoint_mtimes(const std::vector<std::string>& prefixes) {
+  std::vector<double> times;
+  for (const std::string& prefix : prefixes) {
+    if (!checkpoint_exists(prefix)) continue;
+    const std::string file = exists(default_env(), prefix) ? prefix + ".index" : prefix;
+    const auto written = std::chrono::file_clock::to_sys(std::filesystem::last_write_time(file));
+    times.push_back(std::chrono::duration<double>(written.time_since_epoch()).count());
+  }
+  return times;
+}
+
+void remove_checkpoint(const std::string& prefix) {
+  if (exists(default_env(), prefix)) remove_files(default_env(), prefix);
 }
 
 std::vector<CheckpointEntry> list_variables(const std::string& prefix) {

@@ -50,6 +50,8 @@ struct SaverOptions {
   // What to save, under which key; default: all global variables under their names. Must not be empty.
   VariablesByKey variables = {};
   int max_to_keep = 5;        // older checkpoints are removed; 0 keeps all
+  // One checkpoint of every so many hours is not removed but leaves the list.
+  float keep_checkpoint_every_n_hours = 10000;
   std::string name = "save";  // scope of the nodes
   std::source_location where = std::source_location::current();
 };
@@ -88,15 +90,18 @@ class CAUDAL_API Saver {
   // DATA_LOSS for damaged files, OUT_OF_RANGE for a data file that is cut off.
   StateMap restore(Session& session, const std::string& prefix);
 
+  // Prefixes in the list after the last save(), oldest first: those of earlier runs too, without those removed.
+  const std::vector<std::string>& last_checkpoints() const { return last_checkpoints_; }
   // The nodes that it uses, as meta graphs carry them.
   const SaverNodes& nodes() const { return nodes_; }
 
  private:
   StateMap restore_all(Session& session, const std::string& prefix) const;
-  void update_list(Env& env, const std::string& prefix, const SaveOptions& options) const;
+  void update_list(Env& env, const std::string& prefix, const SaveOptions& options);
 
   std::vector<SavedVariable> variables_;
   SaverNodes nodes_;
+  std::vector<std::string> last_checkpoints_;
 };
 
 // Adds the nodes and collections of a ".meta" file (binary or text) to the default graph: variables are Variable
@@ -114,6 +119,21 @@ CAUDAL_API void export_meta_graph(const std::string& path, const Saver* saver = 
 // files are there. Damaged list files count as none.
 CAUDAL_API std::string latest_checkpoint(const std::string& directory,
                                          const std::string& latest_filename = "checkpoint");
+
+// The list file of a directory with paths that can be opened; nothing if there is none or it is damaged.
+CAUDAL_API std::optional<CheckpointList> get_checkpoint_state(const std::string& directory,
+                                                              const std::string& latest_filename = "checkpoint");
+// Writes it. `all`: default only the latest; paths below the directory are stored relative to it.
+CAUDAL_API void update_checkpoint_state(const std::string& directory, const std::string& latest,
+                                        const std::vector<std::string>& all = {},
+                                        const std::string& latest_filename = "checkpoint");
+// Whether there are a checkpoint's files, V2 or V1.
+CAUDAL_API bool checkpoint_exists(const std::string& prefix);
+// When they were written, in seconds since 1970. Checkpoints that do not exist are left out.
+CAUDAL_API std::vector<double> get_checkpoint_mtimes(const std::vector<std::string>& prefixes);
+// Removes the files of a V2 checkpoint, its meta graph and sidecar; those that do not exist are left out. The list file
+// stays as it is.
+CAUDAL_API void remove_checkpoint(const std::string& prefix);
 
 // Names, types and shapes in a checkpoint.
 struct CheckpointEntry {

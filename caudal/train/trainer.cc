@@ -78,16 +78,17 @@ void Trainer::notify(const FitOptions& options, void (Callback::*hook)(Trainer&,
 
 void Trainer::require_finite(double loss, const data::Batch& batch, const TrainStatus& status) const {
   if (std::isfinite(loss)) return;
-  Error error = invalid_argument("the loss is ", loss, " at step ", position_.step, " (epoch ", position_.epoch + 1,
-                                 ", batch ", status.batch + 1, ")")
-                    .hint("Lower the learning rate, check the data for NaN, or clip gradients.");
+  std::string where;
   try {
     evaluate_(feeds_of(batch, true), {.check_numerics = true});
   } catch (const Error& first) {
-    error = error.hint(std::string("After this update: ") + first.what())
-                .hint("check_numerics names the op before the update spreads it.");
+    where = "; after this update: " + first.message();
   }
-  throw error;
+  throw invalid_argument("the loss is ", loss, " at step ", position_.step, " (epoch ", position_.epoch + 1, ", batch ",
+                         status.batch + 1, ")", where)
+      .hint(
+          "Lower the learning rate, check the data for NaN, or clip gradients; FitOptions::check_numerics names the "
+          "op before an update spreads it.");
 }
 
 void Trainer::validate(const FitOptions& options, TrainStatus& status) {
