@@ -49,7 +49,7 @@ struct CAUDAL_API VariablesByKey : std::vector<std::pair<std::string, Variable>>
 struct SaverOptions {
   // What to save, under which key; default: all global variables under their names. Must not be empty.
   VariablesByKey variables = {};
-  int max_to_keep = 5;        // older checkpoints are removed; 0 keeps all
+  int max_to_keep = 5;  // older checkpoints are removed; 0 keeps all
   // One checkpoint of every so many hours is not removed but leaves the list.
   float keep_checkpoint_every_n_hours = 10000;
   std::string name = "save";  // scope of the nodes
