@@ -47,9 +47,10 @@ function(caudal_add_binary)
   endif()
 endfunction()
 
-# Programs of examples/, one per source, that see only the public library. tools/examples_test.py runs them.
+# Programs of examples/ and examples/book/, one per source, that see only the public library. tools/examples_test.py
+# runs them.
 function(caudal_add_examples)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.cc ${CMAKE_SOURCE_DIR}/examples/book/*.cc)
   foreach(source IN LISTS sources)
     get_filename_component(name ${source} NAME_WE)
     add_executable(example_${name} ${source})

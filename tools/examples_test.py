@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the programs of examples/, which are built in BUILD/examples: examples_test.py BUILD.
+"""Runs the programs of examples/ and examples/book/, which are built in BUILD/examples: examples_test.py BUILD.
 
 Each is given a directory of pictures and must print what the comment at its end says.
 """
@@ -29,7 +29,7 @@ def prints_what_it_says(source, program):
 def main():
     folder = pathlib.Path(sys.argv[1]).resolve() / "examples"
     report = Report()
-    for source in sorted((ROOT / "examples").glob("*.cc")):
+    for source in sorted((ROOT / "examples").rglob("*.cc")):
         report.run(f"Examples.{source.stem}", prints_what_it_says, source, folder / source.stem)
     return report.exit_code()
 
