@@ -4,7 +4,6 @@
 #include "caudal/graph/scope.h"
 #include "caudal/ops/cast.h"
 #include "caudal/ops/constant.h"
-#include "caudal/ops/control_flow.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/train/slot_creator.h"
 
@@ -47,13 +46,6 @@ void check_type(const Output& averaged) {
   throw invalid_argument("no moving average of ", averaged.describe(), ": its type is not floating");
 }
 
-// What a variable begins with: its value if it has one, else what it would be initialised with.
-Output start_of(const Variable& variable) {
-  if (!variable.initial_value()) return variable.read_value();
-  return cond(
-      variable.is_initialized(), [&] { return variable.read_value(); }, [&] { return variable.initial_value(); });
-}
-
 }  // namespace
 
 Operation ExponentialMovingAverage::apply(const std::vector<Variable>& var_list) {
@@ -66,14 +58,16 @@ Operation ExponentialMovingAverage::apply(const std::vector<Variable>& var_list)
     if (average.handle()) continue;
     const ControlDependencies none({}, /*clear=*/true);
     average = create_slot(
-        variable, [&] { return start_of(variable); }, name());
+        variable, [&] { return initialized_value(variable); }, name());
     add_to_collection(graph_keys::kMovingAverageVariables, variable);
   }
   const NameScope scope(name());
   const Output rate = decay();
   std::vector<Operation> updates;
   for (const Variable& variable : variables) {
-    updates.emplace_back(assign_moving_average(average(variable), variable, rate, {.zero_debias = false}));
+    // Read here, so that after a control dependency on an update the average takes in what that made.
+    const Output value = variable.read_value();
+    updates.emplace_back(assign_moving_average(average(variable), value, rate, {.zero_debias = false}));
   }
   return group(updates, {.name = scope.prefix()});
 }

@@ -96,6 +96,26 @@ TEST(MovingAverage, IsRestoredInPlaceOfTheValue) {
   EXPECT_EQ(session.run(w).to_vector<float>(), (Values{2, 4}));
 }
 
+TEST(MovingAverage, TakesInWhatTheUpdateBeforeItMade) {
+  for (const bool use_resource : {false, true}) {
+    Graph graph;
+    const GraphScope scope(graph);
+    const Variable w(0.0F, {.name = "w", .use_resource = use_resource});
+    const Output used = multiply(w, 2);  // an earlier read of the same step
+    const Output update = w.assign_add(used + 8);
+    ExponentialMovingAverage ema({.decay = 0.5});
+    Operation both;
+    {
+      const ControlDependencies after({update});
+      both = ema.apply();
+    }
+    Session session;
+    session.run(global_variables_initializer());
+    session.run(both);
+    EXPECT_EQ(session.run(ema.average(w)).item<float>(), 4);
+  }
+}
+
 TEST(MovingAverage, RefusesWhatHasNone) {
   Graph graph;
   const GraphScope scope(graph);

@@ -4,13 +4,18 @@
 
 #include <memory>
 
+#include "caudal/base/env.h"
 #include "caudal/base/error.h"
 #include "caudal/graph/scope.h"
+#include "caudal/ops/cast.h"
 #include "caudal/ops/constant.h"
 #include "caudal/ops/elementwise_binary.h"
+#include "caudal/ops/embedding.h"
 #include "caudal/ops/gather_ops.h"
+#include "caudal/ops/partitioned_variable.h"
 #include "caudal/ops/reduction.h"
 #include "caudal/runtime/session.h"
+#include "caudal/train/saver.h"
 
 namespace caudal::train {
 namespace {
@@ -126,6 +131,113 @@ TEST_F(OptimizerErrorTest, RowsOfASparseGradientThatRepeatAddUp) {
   session.run(global_variables_initializer());
   session.run(step);
   EXPECT_EQ(session.run(table).to_vector<float>(), (Values{-0.5F, -0.5F, 0, 0, -1, -1}));
+}
+
+// A partitioned table trained by Adagrad restores, slots included, under another partitioning.
+TEST_F(OptimizerErrorTest, SlotsOfPartsAreSavedAsOne) {
+  const TempDir folder;
+  std::string prefix;
+  const auto check = [&](int parts) {
+    Graph graph;
+    const GraphScope scope(graph);
+    const auto table = get_partitioned_variable("table", {.shape = {10, 2}, .initializer = ones_initializer()},
+                                                fixed_size_partitioner(parts));
+    std::vector<Output> values;
+    for (const Variable& part : table.parts()) values.push_back(part);
+    const Output rows = nn::embedding_lookup(values, {1, 9, 1}, {.partition_strategy = nn::PartitionStrategy::kDiv});
+    AdagradOptimizer optimizer({.learning_rate = 0.5});
+    const Operation train = optimizer.minimize(reduce_sum(rows * rows));
+    Saver saver;
+    Session session;
+    session.run(global_variables_initializer());
+    if (prefix.empty()) {
+      session.run(train);
+      prefix = saver.save(session, join_path(folder.path(), "model.ckpt"));
+    } else {
+      saver.restore(session, prefix);
+    }
+    std::vector<float> slot;
+    for (const Variable& part : table.parts()) {
+      const auto more = session.run(optimizer.slot(part, "accumulator")).to_vector<float>();
+      slot.insert(slot.end(), more.begin(), more.end());
+    }
+    // Row 1 has the gradient 4, row 9 the gradient 2.
+    Values expected(20, 0.1F);
+    expected[2] = expected[3] = 16.1F;
+    expected[18] = expected[19] = 4.1F;
+    EXPECT_EQ(slot, expected) << parts;
+  };
+  for (const int parts : {3, 1, 2}) check(parts);
+  for (const CheckpointEntry& entry : list_variables(prefix)) {
+    EXPECT_TRUE(entry.name == "table" || entry.name == "table/Adagrad") << entry.name;
+    EXPECT_EQ(entry.shape, (Shape{10, 2}));
+  }
+}
+
+TEST_F(OptimizerErrorTest, AShapeThatIsKnownLaterIsEnough) {
+  const Output initial = placeholder(float32);
+  const Variable w(initial, {.validate_shape = false, .name = "w"});
+  MomentumOptimizer optimizer({.learning_rate = 0.5, .momentum = 0.5});
+  const Operation train = optimizer.minimize(reduce_sum(w * w));
+  Session session;
+  session.run(global_variables_initializer(), {{initial, Tensor(Values{1, 2})}});
+  session.run(train);
+  EXPECT_EQ(session.run(w).to_vector<float>(), (Values{0, 0}));
+  EXPECT_EQ(session.run(optimizer.slot(w, "momentum")).to_vector<float>(), (Values{2, 4}));
+}
+
+TEST_F(OptimizerErrorTest, GradientsMayBeGatedAndWeighted) {
+  const Variable w(Tensor(Values{1, 2}), {.name = "w"}), unused(1.0F, {.name = "unused"});
+  const Variable table(Tensor::from<float>({3, 1}, {1, 1, 1}), {.name = "table"});
+  const Output loss = reduce_sum(w * w) + reduce_sum(gather(table, {0, 2}));
+  GradientDescentOptimizer optimizer({.learning_rate = 0.5});
+  const auto pairs =
+      optimizer.compute_gradients(loss, {.gate_gradients = GateGradients::kGraph, .grad_loss = constant(2.0F)});
+  ASSERT_EQ(pairs.size(), 3U);
+  EXPECT_TRUE(pairs[1].gradient.is_none());
+  EXPECT_TRUE(pairs[2].gradient.is_sparse());
+  const Operation train = optimizer.apply_gradients(pairs);
+  Session session;
+  session.run(global_variables_initializer());
+  session.run(train);
+  EXPECT_EQ(session.run(w).to_vector<float>(), (Values{-1, -2}));
+  EXPECT_EQ(session.run(table).to_vector<float>(), (Values{0, 1, 0}));
+  EXPECT_THROW(optimizer.compute_gradients(constant(1)), Error);
+}
+
+// A hyper-parameter is a float32; variables may be of another type.
+TEST_F(OptimizerErrorTest, OtherTypesOfVariables) {
+  for (const DType type : {float16, bfloat16, float64}) {
+    Graph graph;
+    const GraphScope scope(graph);
+    const Variable w(convert_number(Tensor(Values{1, -2}), type), {.name = "w"});
+    const Variable table(convert_number(Tensor::from<float>({3, 1}, {1, 1, 1}), type), {.name = "table"});
+    const Output loss = reduce_sum(w * w) + reduce_sum(gather(table, {0, 2, 0}));
+    std::vector<Operation> steps;
+    steps.push_back(AdamOptimizer().minimize(loss));
+    steps.push_back(NadamOptimizer().minimize(loss));
+    steps.push_back(AdaMaxOptimizer().minimize(loss));
+    steps.push_back(RMSPropOptimizer({.centered = true}).minimize(loss));
+    steps.push_back(FtrlOptimizer({.beta = 1}).minimize(loss));
+    steps.push_back(AdadeltaOptimizer().minimize(loss));
+    Session session;
+    session.run(global_variables_initializer());
+    for (const Operation& step : steps) session.run(step);
+    EXPECT_EQ(session.run(w).dtype(), type);
+    EXPECT_LT(session.run(cast(loss, float32)).item<float>(), 8.0F) << dtype_name(type);
+  }
+}
+
+TEST_F(OptimizerErrorTest, HyperParametersOutOfRange) {
+  EXPECT_THROW(AdagradOptimizer({.initial_accumulator_value = 0}), Error);
+  EXPECT_THROW(AdagradDAOptimizer({.learning_rate = 0.1}), Error);
+  EXPECT_THROW(FtrlOptimizer({.learning_rate_power = 0.5}), Error);
+  try {
+    FtrlOptimizer({.l1_regularization_strength = -1});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("Ftrl: l1_regularization_strength is -1"), std::string::npos);
+  }
 }
 
 }  // namespace

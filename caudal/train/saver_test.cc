@@ -185,5 +185,57 @@ TEST_F(SaverTest, PartsOfAnotherShapeAreRefused) {
   EXPECT_THROW(Saver({.variables = std::vector<Variable>{twice, twice}}), Error);
 }
 
+TEST_F(SaverTest, OneOfEveryFewHoursStays) {
+  const Variable w(1.0F, {.name = "w"});
+  Session session;
+  session.run(global_variables_initializer());
+  const std::string prefix = path("model.ckpt");
+  // The list says that the first was written hours ago: the next to leave was written long after it.
+  {
+    Saver saver({.max_to_keep = 2});
+    for (const std::int64_t step : {1, 2}) saver.save(session, prefix, {.global_step = step});
+    const std::string list = path("checkpoint");
+    CheckpointList state = checkpoint_list_from_text(read_file(default_env(), list));
+    state.timestamps[0] -= 5 * 3600;
+    state.last_preserved_timestamp = state.timestamps[0];
+    write_file_atomically(default_env(), list, checkpoint_list_to_text(state));
+  }
+  Saver saver({.max_to_keep = 2, .keep_checkpoint_every_n_hours = 4});
+  EXPECT_EQ(saver.nodes().keep_checkpoint_every_n_hours, 4);
+  for (const std::int64_t step : {3, 4, 5}) saver.save(session, prefix, {.global_step = step});
+  // 1 was the start, 2 came five hours later and stays, 3 came right after it.
+  std::vector<bool> there;
+  for (int step = 1; step <= 5; ++step) there.push_back(checkpoint_exists(prefix + "-" + std::to_string(step)));
+  EXPECT_EQ(there, (std::vector<bool>{false, true, false, true, true}));
+  EXPECT_EQ(saver.last_checkpoints(), (std::vector<std::string>{prefix + "-4", prefix + "-5"}));
+}
+
+TEST_F(SaverTest, HelpersLookAfterTheFiles) {
+  const Variable w(1.0F, {.name = "w"});
+  Session session;
+  session.run(global_variables_initializer());
+  const std::string prefix = path("model.ckpt");
+  EXPECT_FALSE(get_checkpoint_state(folder_.path()).has_value());
+  Saver saver;
+  for (const std::int64_t step : {1, 2}) saver.save(session, prefix, {.global_step = step});
+  const auto state = get_checkpoint_state(folder_.path());
+  ASSERT_TRUE(state.has_value());
+  EXPECT_EQ(state->latest, prefix + "-2");
+  EXPECT_EQ(state->all, (std::vector<std::string>{prefix + "-1", prefix + "-2"}));
+  const auto times = get_checkpoint_mtimes({prefix + "-1", prefix + "-9", prefix + "-2"});
+  ASSERT_EQ(times.size(), 2U);
+  EXPECT_LE(times[0], times[1]);
+  EXPECT_NEAR(times[1], static_cast<double>(default_env().now_micros()) * 1e-6, 3600);
+  remove_checkpoint(prefix + "-2");
+  remove_checkpoint(prefix + "-9");
+  EXPECT_FALSE(checkpoint_exists(prefix + "-2"));
+  EXPECT_FALSE(default_env().exists(prefix + "-2.meta"));
+  EXPECT_FALSE(default_env().exists(prefix + "-2.caudal-state"));
+  EXPECT_EQ(latest_checkpoint(folder_.path()), "");
+  update_checkpoint_state(folder_.path(), prefix + "-1");
+  EXPECT_EQ(latest_checkpoint(folder_.path()), prefix + "-1");
+  EXPECT_TRUE(checkpoint_exists(golden("checkpoints/v1_format/model-v1-3")));
+}
+
 }  // namespace
 }  // namespace caudal::train

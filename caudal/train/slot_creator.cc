@@ -2,9 +2,10 @@
 
 #include <memory>
 
-#include "caudal/base/error.h"
 #include "caudal/graph/scope.h"
 #include "caudal/ops/constant.h"
+#include "caudal/ops/control_flow.h"
+#include "caudal/ops/shape_ops.h"
 
 namespace caudal::inline v0::train {
 
@@ -12,6 +13,7 @@ Variable create_slot(const Variable& primary, const Variable::InitialValue& init
   const NameScope top("");
   const Variable made(initial, {.trainable = false,
                                 .collections = {},
+                                .validate_shape = primary.shape().to_shape().has_value(),
                                 .name = primary.op_name() + "/" + std::string(name),
                                 .use_resource = primary.is_resource()});
   Variable::Parts parts = made.parts();
@@ -25,17 +27,22 @@ Variable create_slot(const Variable& primary, const Variable::InitialValue& init
   return slot;
 }
 
+Output initialized_value(const Variable& variable) {
+  if (!variable.initial_value()) return variable.read_value();
+  return cond(
+      variable.is_initialized(), [&] { return variable.read_value(); }, [&] { return variable.initial_value(); });
+}
+
 Variable create_filled_slot(const Variable& primary, float value, std::string_view name) {
-  const auto shape = primary.shape().to_shape();
-  if (!shape) {
-    throw invalid_argument("no slot '", name, "' for variable '", primary.op_name(),
-                           "': its shape is not known: ", primary.shape());
-  }
+  const auto dims = [&] {
+    const auto known = primary.shape().to_shape();
+    if (!known) return shape(initialized_value(primary));
+    return constant(Tensor(std::vector<int>(known->dims().begin(), known->dims().end())));
+  };
   return create_slot(
       primary,
       [&] {
-        const Output dims = constant(Tensor(std::vector<int>(shape->dims().begin(), shape->dims().end())));
-        return fill(dims, convert_number(Tensor(value), primary.dtype()), {.name = value == 0 ? "zeros" : "Const"});
+        return fill(dims(), convert_number(Tensor(value), primary.dtype()), {.name = value == 0 ? "zeros" : "Const"});
       },
       name);
 }

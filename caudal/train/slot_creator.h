@@ -14,7 +14,11 @@ namespace caudal::inline v0::train {
 // one slot. `initial` is called once.
 CAUDAL_API Variable create_slot(const Variable& primary, const Variable::InitialValue& initial, std::string_view name);
 
-// `value` everywhere, in the primary's shape and type. Throws INVALID_ARGUMENT if the shape is not known.
+// `value` everywhere, in the primary's shape and type. A shape that is not known now is that of the primary's value, or
+// of its initial value, when the slot is initialised.
 CAUDAL_API Variable create_filled_slot(const Variable& primary, float value, std::string_view name);
+
+// The variable's value if it has one, else what it would be initialised with.
+CAUDAL_API Output initialized_value(const Variable& variable);
 
 }  // namespace caudal::inline v0::train
