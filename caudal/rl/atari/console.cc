@@ -5,6 +5,7 @@
 #include "caudal/base/crc32c.h"
 #include "caudal/base/error.h"
 #include "caudal/rl/atari/cpu.h"
+#include "caudal/rl/atari/translator.h"
 
 namespace caudal::inline v0::rl::atari {
 namespace {
@@ -65,9 +66,64 @@ class ConsoleBus {
   std::uint8_t* ram_;
 };
 
+inline std::int64_t Console::write_tia(std::uint16_t address, std::uint8_t value, std::int64_t cycle) {
+  const std::int64_t next = tia_.write(address & 0x3f, value, cycle);
+  if (tia_.take_end_of_sync() || tia_.line_at(cycle) > kLastLine) running_ = false;
+  return next;
+}
+
+// The console as translated code sees it.
+struct TranslatedConsole {
+  static std::int64_t write(TranslatedState* state, std::uint32_t address, std::uint32_t value, std::int64_t cycle) {
+    Console& console = of(state);
+    const auto at = static_cast<std::uint16_t>(address);
+    const auto byte = static_cast<std::uint8_t>(value);
+    return (at & 0x80) == 0 ? console.write_tia(at, byte, cycle) : console.write_slow(at, byte, cycle);
+  }
+  static std::uint32_t read(TranslatedState* state, std::uint32_t address, std::uint32_t last, std::int64_t cycle) {
+    return of(state).read_slow(static_cast<std::uint16_t>(address), static_cast<std::uint8_t>(last), cycle);
+  }
+  static bool interpret(TranslatedState* state) {
+    Console& console = of(state);
+    ConsoleBus<true> bus(console);
+    Cpu<ConsoleBus<true>> cpu(bus, registers(*state));
+    state->left = cpu.step(state->left);
+    set_registers(cpu.registers(), state);
+    console.cpu_.jammed = cpu.registers().jammed;
+    return console.running_ && !console.cpu_.jammed;
+  }
+
+  static CpuRegisters registers(const TranslatedState& state) {
+    CpuRegisters r = {.pc = state.pc, .a = state.a, .x = state.x, .y = state.y, .sp = state.sp, .cycle = state.cycle};
+    r.p = static_cast<std::uint8_t>(kUnusedFlag | (state.c ? kCarryFlag : 0) | (state.nz & 0xff ? 0 : kZeroFlag) |
+                                    (state.i ? kInterruptFlag : 0) | (state.d ? kDecimalFlag : 0) |
+                                    (state.v ? kOverflowFlag : 0) | (state.nz & 0x8080 ? kNegativeFlag : 0));
+    return r;
+  }
+  static void set_registers(const CpuRegisters& r, TranslatedState* state) {
+    state->pc = r.pc;
+    state->a = r.a;
+    state->x = r.x;
+    state->y = r.y;
+    state->sp = r.sp;
+    state->cycle = r.cycle;
+    state->c = (r.p & kCarryFlag) != 0;
+    state->i = (r.p & kInterruptFlag) != 0;
+    state->d = (r.p & kDecimalFlag) != 0;
+    state->v = (r.p & kOverflowFlag) != 0;
+    state->nz = static_cast<std::uint16_t>((r.p & kNegativeFlag ? 0x8000 : 0) | (r.p & kZeroFlag ? 0 : 1));
+  }
+  static Console& of(TranslatedState* state) { return *static_cast<Console*>(state->console); }
+
+  static constexpr TranslatedCalls kCalls = {.write = write, .read = read, .interpret = interpret};
+};
+
 Console::Console(std::string_view rom) : Console(rom, detect_mapper(rom)) {}
 
-Console::Console(std::string_view rom, Mapper mapper) : cartridge_(rom, mapper) { power_on(); }
+Console::Console(std::string_view rom, Mapper mapper) : cartridge_(rom, mapper) {
+  if (cartridge_.plain()) translation_ = Translation::of(cartridge_.plain_rom(), TranslatedConsole::kCalls);
+  power_on();
+}
 
 void Console::power_on(std::uint8_t timer) {
   cpu_ = CpuRegisters();
@@ -111,11 +167,35 @@ void Console::run() {
   cpu_ = cpu.registers();
 }
 
+void Console::run_translated() {
+  TranslatedState state = {};
+  TranslatedConsole::set_registers(cpu_, &state);
+  state.ram = riot_.ram().data();
+  state.running = &running_;
+  state.console = this;
+  state.left = kMostInstructions;
+  while (running_ && state.left > 0 && !cpu_.jammed) {
+    const int before = state.left;
+    if (const Translation::Entry entry = translation_->entry(state.pc)) translation_->run(state, entry);
+    // Nothing is translated there, or more at once than may still run.
+    if (state.left == before) {
+      --state.left;
+      TranslatedConsole::interpret(&state);
+    }
+  }
+  if (cpu_.jammed && running_) state.cycle += std::max(state.left, 0);
+  const bool jammed = cpu_.jammed;
+  cpu_ = TranslatedConsole::registers(state);
+  cpu_.jammed = jammed;
+}
+
 void Console::run_frame(std::uint8_t* picture) {
   tia_.set_picture(picture);
   if (!running_) tia_.begin_frame(cpu_.cycle);
   running_ = true;
-  if (cartridge_.plain()) {
+  if (translation_ != nullptr) {
+    run_translated();
+  } else if (cartridge_.plain()) {
     run<true>();
   } else {
     run<false>();
@@ -143,11 +223,7 @@ std::int64_t Console::write_slow(std::uint16_t address, std::uint8_t value, std:
     return cycle;
   }
   if (cartridge_.listens()) cartridge_.listen(address, value, true);
-  if (!(address & 0x80)) {
-    const std::int64_t next = tia_.write(address & 0x3f, value, cycle);
-    if (tia_.take_end_of_sync() || tia_.line_at(cycle) > kLastLine) running_ = false;
-    return next;
-  }
+  if (!(address & 0x80)) return write_tia(address, value, cycle);
   if (address & 0x200) {
     riot_.write(address, value, cycle);
   } else {

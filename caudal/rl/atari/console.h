@@ -33,6 +33,8 @@ struct Controls {
   bool expert[2] = {false, false};  // difficulty switches: A is true
 };
 
+class Translation;
+
 class CAUDAL_API Console {
  public:
   // Throws UNIMPLEMENTED for cartridges without a known mapper (cartridge.h).
@@ -58,17 +60,21 @@ class CAUDAL_API Console {
  private:
   template <bool kPlain>
   friend class ConsoleBus;
+  friend struct TranslatedConsole;
 
   std::uint8_t read_slow(std::uint16_t address, std::uint8_t last, std::int64_t cycle);
   std::int64_t write_slow(std::uint16_t address, std::uint8_t value, std::int64_t cycle);
+  std::int64_t write_tia(std::uint16_t address, std::uint8_t value, std::int64_t cycle);
   template <bool kPlain>
   void run();
+  void run_translated();
 
   CpuRegisters cpu_;
   bool running_ = false;  // a frame has begun and not ended
   Riot riot_;
   Tia tia_;
   Cartridge cartridge_;
+  std::shared_ptr<Translation> translation_;  // null: everything is interpreted
 };
 
 }  // namespace caudal::inline v0::rl::atari

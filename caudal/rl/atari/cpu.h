@@ -47,6 +47,13 @@ class Cpu {
     }
   }
 
+  // Executes one instruction with `left` more allowed, and gives how many are then. REQUIRES: not jammed.
+  CAUDAL_CPU_INLINE int step(int left) {
+    left_ = left;
+    execute(fetch());
+    return left_;
+  }
+
   // Bytes and cycles of a waiting loop: LDA absolute, branch to it.
   static constexpr int kWaitBytes = 5, kWaitCycles = 7;
 

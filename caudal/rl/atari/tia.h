@@ -15,6 +15,7 @@
 
 #include "caudal/rl/atari/pixel_mask.h"
 #include "caudal/rl/atari/state_bytes.h"
+#include "caudal/rl/atari/tia_registers.h"
 
 namespace caudal::inline v0::rl::atari {
 
@@ -46,7 +47,12 @@ class Tia {
   int line_at(std::int64_t cycle) const { return line_ + static_cast<int>((cycle - line_cycle_) / kLineCycles); }
 
   // A write of the register 0..63. Gives the cycle at which the processor goes on (later after WSYNC).
-  std::int64_t write(int reg, std::uint8_t value, std::int64_t cycle);
+  std::int64_t write(int reg, std::uint8_t value, std::int64_t cycle) {
+    const bool changes = ((reg_[reg] ^ value) & kSignificantBits[reg]) != 0 || (kActsAlways >> reg & 1);
+    if (changes) return act(reg, value, cycle);
+    reg_[reg] = value;
+    return cycle;
+  }
   // True after the write that ended the vertical sync; reading it clears it.
   bool take_end_of_sync() {
     const bool ended = sync_ended_;
@@ -67,6 +73,26 @@ class Tia {
   void load(StateReader& in, std::int64_t cycle);
 
  private:
+  // Registers that do something at each write, not only when their value changes.
+  static constexpr std::uint64_t kActsAlways = [] {
+    std::uint64_t mask = 0;
+    for (const int reg : {kWsync, kResp0, kResp1, kResm0, kResm1, kResbl, kGrp0, kGrp1, kHmp0, kHmp1, kHmm0, kHmm1,
+                          kHmbl, kHmove, kHmclr, kCxclr}) {
+      mask |= std::uint64_t{1} << reg;
+    }
+    return mask;
+  }();
+  // Programs write flags with whatever else the byte holds.
+  static constexpr std::array<std::uint8_t, 64> kSignificantBits = [] {
+    std::array<std::uint8_t, 64> bits;
+    bits.fill(0xff);
+    bits[kRefp0] = bits[kRefp1] = 0x08;
+    bits[kPf0] = 0xf0;
+    bits[kEnam0] = bits[kEnam1] = bits[kEnabl] = 0x02;
+    bits[kVdelp0] = bits[kVdelp1] = bits[kVdelbl] = 0x01;
+    return bits;
+  }();
+
   bool seen() const { return static_cast<unsigned>(line_ - kFirstLine) < kRows; }
   // Ends the lines before `cycle` and gives the colour clock of the line, 0 to 227.
   int advance(std::int64_t cycle);
@@ -99,6 +125,7 @@ class Tia {
   void paint_object(std::uint8_t* row, int object, const PixelMask& range);
 
   // Writes.
+  std::int64_t act(int reg, std::uint8_t value, std::int64_t cycle);
   void write_object(int reg, std::uint8_t value, int clock);
   void write_color(int reg, std::uint8_t value, int clock);
   void write_grp(int index, std::uint8_t value, int clock);

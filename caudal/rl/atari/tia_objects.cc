@@ -134,7 +134,7 @@ PixelMask Tia::make_playfield() const {
   return mask;
 }
 
-std::int64_t Tia::write(int reg, std::uint8_t value, std::int64_t cycle) {
+std::int64_t Tia::act(int reg, std::uint8_t value, std::int64_t cycle) {
   switch (reg) {
     case kWsync:
       return cycle + (kLineCycles - (cycle - line_cycle_) % kLineCycles) % kLineCycles;
@@ -142,7 +142,7 @@ std::int64_t Tia::write(int reg, std::uint8_t value, std::int64_t cycle) {
       if ((reg_[kVsync] & 2) && !(value & 2)) sync_ended_ = true;
       break;
     case kVblank:
-      if (value != reg_[kVblank]) write_vblank(value, advance(cycle), cycle);
+      write_vblank(value, advance(cycle), cycle);
       break;
     case kHmp0:
     case kHmp1:
@@ -179,14 +179,13 @@ std::int64_t Tia::write(int reg, std::uint8_t value, std::int64_t cycle) {
       break;
     }
     default:
-      if (value != reg_[reg]) write_object(reg, value, advance(cycle));
+      write_object(reg, value, advance(cycle));
       break;
   }
   reg_[reg] = value;
   return cycle;
 }
 
-// Registers whose repeated write changes nothing.
 void Tia::write_object(int reg, std::uint8_t value, int clock) {
   const int x = pixel(clock + kGraphicsDelay);
   switch (reg) {
