@@ -23,10 +23,11 @@ int64_t largest_prime_factor(int64_t n) {
   return std::max(largest, n);
 }
 
-// A thread's transforms; Eigen keeps a plan for each length, so they are dropped when there are many.
-template <class T>
-Eigen::FFT<T>& engine(int64_t n) {
-  thread_local Eigen::FFT<T> fft(typename Eigen::FFT<T>::impl_type(), Eigen::FFT<T>::Unscaled);
+// A thread's transforms, in double for both types; Eigen keeps a plan for each length, so they are dropped when there
+// are many.
+using Engine = Eigen::FFT<double>;
+Engine& engine(int64_t n) {
+  thread_local Engine fft(Engine::impl_type(), Engine::Unscaled);
   thread_local std::set<int64_t> lengths;
   if (lengths.insert(n).second && lengths.size() > kMostPlans) {
     fft.impl().clear();
@@ -54,26 +55,24 @@ class Chirp {
       if (j > 0) kernel[static_cast<std::size_t>(size_ - j)] = value;
     }
     spectrum_.resize(kernel.size());
-    engine<double>(size_).fwd(spectrum_.data(), kernel.data(), static_cast<Eigen::Index>(size_));
+    engine(size_).fwd(spectrum_.data(), kernel.data(), static_cast<Eigen::Index>(size_));
   }
 
   int64_t n() const { return n_; }
 
-  template <class T>
-  void transform(bool inverse, std::complex<T>* x) const {
+  void transform(bool inverse, std::complex<double>* x) const {
     std::vector<std::complex<double>> a(static_cast<std::size_t>(size_)), b(static_cast<std::size_t>(size_));
     const auto n = static_cast<std::size_t>(n_);
     for (std::size_t j = 0; j < n; ++j) {
-      const std::complex<double> value(x[j]);
-      a[j] = (inverse ? std::conj(value) : value) * chirp_[j];
+      a[j] = (inverse ? std::conj(x[j]) : x[j]) * chirp_[j];
     }
-    engine<double>(size_).fwd(b.data(), a.data(), static_cast<Eigen::Index>(size_));
+    engine(size_).fwd(b.data(), a.data(), static_cast<Eigen::Index>(size_));
     for (std::size_t j = 0; j < b.size(); ++j) b[j] *= spectrum_[j];
-    engine<double>(size_).inv(a.data(), b.data(), static_cast<Eigen::Index>(size_));
+    engine(size_).inv(a.data(), b.data(), static_cast<Eigen::Index>(size_));
     const double scale = 1.0 / static_cast<double>(size_);
     for (std::size_t j = 0; j < n; ++j) {
       const std::complex<double> value = a[j] * chirp_[j] * scale;
-      x[j] = std::complex<T>(inverse ? std::conj(value) : value);
+      x[j] = inverse ? std::conj(value) : value;
     }
   }
 
@@ -83,15 +82,15 @@ class Chirp {
 };
 
 // One row, unscaled. `buffer` has n elements.
-template <class T>
-void transform_row(const Chirp* chirp, bool inverse, std::complex<T>* row, std::complex<T>* buffer, int64_t n) {
+void transform_row(const Chirp* chirp, bool inverse, std::complex<double>* row, std::complex<double>* buffer,
+                   int64_t n) {
   if (n == 1) return;
   if (chirp != nullptr) return chirp->transform(inverse, row);
   std::copy_n(row, n, buffer);
   if (inverse) {
-    engine<T>(n).inv(row, buffer, static_cast<Eigen::Index>(n));
+    engine(n).inv(row, buffer, static_cast<Eigen::Index>(n));
   } else {
-    engine<T>(n).fwd(row, buffer, static_cast<Eigen::Index>(n));
+    engine(n).fwd(row, buffer, static_cast<Eigen::Index>(n));
   }
 }
 
@@ -105,14 +104,14 @@ template <class T>
 void run_fft(ThreadPool& pool, bool inverse, std::complex<T>* data, int64_t outer, int64_t n, int64_t inner) {
   if (n == 0 || outer * inner == 0) return;
   const auto chirp = chirp_for(n);
-  const T scale = inverse ? T(1) / static_cast<T>(n) : T(1);
+  const double scale = inverse ? 1.0 / static_cast<double>(n) : 1.0;
   pool.parallel_for(outer * inner, grain(n), [&](int64_t begin, int64_t end) {
-    std::vector<std::complex<T>> line(static_cast<std::size_t>(n)), buffer(static_cast<std::size_t>(n));
+    std::vector<std::complex<double>> line(static_cast<std::size_t>(n)), buffer(static_cast<std::size_t>(n));
     for (int64_t i = begin; i < end; ++i) {
       std::complex<T>* at = data + i / inner * n * inner + i % inner;
       for (int64_t j = 0; j < n; ++j) line[static_cast<std::size_t>(j)] = at[j * inner];
       transform_row(chirp.get(), inverse, line.data(), buffer.data(), n);
-      for (int64_t j = 0; j < n; ++j) at[j * inner] = line[static_cast<std::size_t>(j)] * scale;
+      for (int64_t j = 0; j < n; ++j) at[j * inner] = std::complex<T>(line[static_cast<std::size_t>(j)] * scale);
     }
   });
 }
@@ -123,11 +122,11 @@ void run_real_fft(ThreadPool& pool, const T* in, int64_t stride, std::complex<T>
   const auto chirp = chirp_for(n);
   const int64_t half = n / 2 + 1;
   pool.parallel_for(rows, grain(n), [&](int64_t begin, int64_t end) {
-    std::vector<std::complex<T>> line(static_cast<std::size_t>(n)), buffer(static_cast<std::size_t>(n));
+    std::vector<std::complex<double>> line(static_cast<std::size_t>(n)), buffer(static_cast<std::size_t>(n));
     for (int64_t i = begin; i < end; ++i) {
       std::copy_n(in + i * stride, n, line.begin());
       transform_row(chirp.get(), false, line.data(), buffer.data(), n);
-      std::copy_n(line.begin(), half, out + i * half);
+      for (int64_t k = 0; k < half; ++k) out[i * half + k] = std::complex<T>(line[static_cast<std::size_t>(k)]);
     }
   });
 }
@@ -138,16 +137,18 @@ void run_real_inverse_fft(ThreadPool& pool, const std::complex<T>* in, T* out, i
   const auto chirp = chirp_for(n);
   const int64_t half = n / 2 + 1;
   pool.parallel_for(rows, grain(n), [&](int64_t begin, int64_t end) {
-    std::vector<std::complex<T>> line(static_cast<std::size_t>(n)), buffer(static_cast<std::size_t>(n));
+    std::vector<std::complex<double>> line(static_cast<std::size_t>(n)), buffer(static_cast<std::size_t>(n));
     for (int64_t i = begin; i < end; ++i) {
       const std::complex<T>* row = in + i * half;
       line[0] = row[0].real();
       for (int64_t k = 1; k < half; ++k) {
-        line[static_cast<std::size_t>(n - k)] = std::conj(row[k]);
-        line[static_cast<std::size_t>(k)] = 2 * k == n ? std::complex<T>(row[k].real()) : row[k];
+        const std::complex<double> value(row[k]);
+        line[static_cast<std::size_t>(n - k)] = std::conj(value);
+        line[static_cast<std::size_t>(k)] = 2 * k == n ? value.real() : value;
       }
       transform_row(chirp.get(), true, line.data(), buffer.data(), n);
-      for (int64_t j = 0; j < n; ++j) out[i * n + j] = line[static_cast<std::size_t>(j)].real() / static_cast<T>(n);
+      for (int64_t j = 0; j < n; ++j)
+        out[i * n + j] = static_cast<T>(line[static_cast<std::size_t>(j)].real() / static_cast<double>(n));
     }
   });
 }

@@ -3,8 +3,8 @@
 //   forward: y[k] = sum over j of x[j] exp(-2 pi i jk / n); the inverse has +2 pi i and divides by n.
 //
 // Lengths with small prime factors take n log n steps by mixed radices (Eigen's kissfft), others by Bluestein's chirp
-// transform (L. Bluestein, 1970), in double. Results do not depend on the number of threads. Thread safety: all
-// functions.
+// transform (L. Bluestein, 1970). Both types are computed in double and rounded once. Results do not depend on the
+// number of threads. Thread safety: all functions.
 #pragma once
 
 #include <complex>

@@ -294,7 +294,7 @@ class CumulativeLogsumexpKernel final : public Kernel {
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t at = (reverse_ ? n - 1 - i : i) * step;
       const W value = W(in[at]);
-      if (exclusive_) out[at] = i == 0 ? lowest<T>() : T(sum);
+      if (exclusive_) out[at] = T(sum);
       const W low = std::min(sum, value), high = std::max(sum, value);
       // log(exp(a) + exp(b)) without overflow; two infinities of one sign would give NaN by the difference.
       sum = std::isnan(value) ? value
@@ -303,13 +303,6 @@ class CumulativeLogsumexpKernel final : public Kernel {
                 : high + std::log1p(std::exp(low - high));
       if (!exclusive_) out[at] = T(sum);
     }
-  }
-  // What the sum of nothing is, in TensorFlow.
-  template <class T>
-  static T lowest() {
-    if constexpr (std::is_same_v<T, Half>) return T(-65504.0F);
-    if constexpr (std::is_same_v<T, BFloat16>) return T(-3.3895314e38F);
-    if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::lowest();
   }
 
   bool exclusive_, reverse_;

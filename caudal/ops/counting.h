@@ -25,7 +25,7 @@ CAUDAL_API Output bincount(const Operand& arr, const BincountOptions& options = 
 
 // log(exp(x_0) + .. + exp(x_i)) along an axis, without overflow. Floating types.
 struct CumulativeLogsumexpOptions {
-  bool exclusive = false;  // without x_i itself; the first is the type's lowest number
+  bool exclusive = false;  // without x_i itself; the first is -inf
   bool reverse = false;    // from the end
   std::string name = {};
   std::source_location where = std::source_location::current();

@@ -5,6 +5,7 @@
 #include "caudal/autodiff/gradient.h"
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
+#include "caudal/ops/complex_ops.h"
 #include "caudal/ops/elementwise.h"
 #include "caudal/ops/elementwise_binary.h"
 
@@ -191,7 +192,11 @@ CAUDAL_UNARY_GRAD_OP("SigmoidGrad", sigmoid_grad_gradient, kSigmoidGrad);
   }
 
 CAUDAL_UNARY_FUNCTION(negative, "Neg")
-CAUDAL_UNARY_FUNCTION(abs, "Abs")
+Output abs(const Operand& x, const OpOptions& options) {
+  const Output value = x.to_output();
+  return is_complex(value.dtype()) ? raw_ops::complex_abs(value, options)
+                                   : OpBuilder("Abs", options).input(value).build();
+}
 CAUDAL_UNARY_FUNCTION(sign, "Sign")
 CAUDAL_UNARY_FUNCTION(square, "Square")
 CAUDAL_UNARY_FUNCTION(sqrt, "Sqrt")

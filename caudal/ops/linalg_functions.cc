@@ -7,7 +7,6 @@
 #include "caudal/base/error.h"
 #include "caudal/graph/scope.h"
 #include "caudal/ops/cast.h"
-#include "caudal/ops/complex_ops.h"
 #include "caudal/ops/constant.h"
 #include "caudal/ops/einsum.h"
 #include "caudal/ops/elementwise_binary.h"
@@ -29,9 +28,6 @@
 namespace caudal::inline v0 {
 namespace {
 
-// |x|, real.
-Output absolute(const Output& x) { return is_complex(x.dtype()) ? raw_ops::complex_abs(x) : abs(x); }
-
 double epsilon_of(DType dtype) {
   return dtype == DType::kDouble || dtype == DType::kComplex128
              ? std::numeric_limits<double>::epsilon()
@@ -50,14 +46,14 @@ double greater_side(const Output& a, const char* function) {
 Axes axes_of(const std::vector<int>& axes) { return axes.empty() ? Axes() : Axes(axes); }
 
 Output vector_norm(const Output& x, double order, const ReduceOptions& reduce) {
-  if (order == 1) return reduce_sum(absolute(x), reduce);
-  if (order == 2) return sqrt(reduce_sum(square(absolute(x)), reduce));
-  return pow(reduce_sum(pow(absolute(x), order), reduce), 1 / order);
+  if (order == 1) return reduce_sum(abs(x), reduce);
+  if (order == 2) return sqrt(reduce_sum(square(abs(x)), reduce));
+  return pow(reduce_sum(pow(abs(x), order), reduce), 1 / order);
 }
 
 // The greatest sum of absolute values along one axis.
 Output greatest_sum(const Output& x, int along, int over, bool keepdims) {
-  const Output sums = reduce_sum(absolute(x), {.axis = along, .keepdims = true});
+  const Output sums = reduce_sum(abs(x), {.axis = along, .keepdims = true});
   const Output greatest = reduce_max(sums, {.axis = over, .keepdims = true});
   return keepdims ? greatest : squeeze(greatest, {along, over});
 }
@@ -119,7 +115,7 @@ Output norm(const Operand& tensor, const NormOptions& options) {
   const bool matrices = options.axis.size() == 2;
   if (options.ord == "euclidean" || options.ord == "fro") return vector_norm(x, 2, reduce);
   if (!matrices) {
-    if (options.ord == "inf") return reduce_max(absolute(x), reduce);
+    if (options.ord == "inf") return reduce_max(abs(x), reduce);
     return vector_norm(x, order_of(options.ord), reduce);
   }
   if (options.ord == "1") return greatest_sum(x, options.axis[0], options.axis[1], options.keepdims);

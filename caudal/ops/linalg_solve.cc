@@ -179,28 +179,15 @@ struct TriangularSolve {
     T* out = output.data<T>();
     if (output.num_elements() > 0) {
       for_each_matrix(c, batch.num_elements(), n * n * k, [&](std::int64_t b) {
-        const T* own = in + position(batch, a.batch, b) * n * n;
+        const T* own = in + batch_position(batch, a.batch, b) * n * n;
         for (std::int64_t i = 0; i < n; ++i) {
           if (std::abs(own[i * n + i]) <= 0) throw invalid_argument("the matrix is not invertible");
         }
-        std::copy_n(right + position(batch, r.batch, b) * n * k, n * k, out + b * n * k);
+        std::copy_n(right + batch_position(batch, r.batch, b) * n * k, n * k, out + b * n * k);
         kernels::triangular_solve(c.pool(), triangle, own, n, out + b * n * k, k);
       });
     }
     finish_output(c, 0, output);
-  }
-
- private:
-  // Where matrix `index` of a batch lies in an operand that is broadcast to it.
-  static std::int64_t position(const Shape& batch, const Shape& own, std::int64_t index) {
-    std::int64_t at = 0, step = 1;
-    for (int d = 1; d <= own.rank(); ++d) {
-      const std::int64_t i = index % batch[-d];
-      index /= batch[-d];
-      if (own[-d] != 1) at += i * step;
-      step *= own[-d];
-    }
-    return at;
   }
 };
 

@@ -53,6 +53,17 @@ MatrixBatch MatrixBatch::square(const Tensor& t, const char* what) {
   return batch;
 }
 
+std::int64_t batch_position(const Shape& batch, const Shape& own, std::int64_t index) {
+  std::int64_t at = 0, step = 1;
+  for (int d = 1; d <= own.rank(); ++d) {
+    const std::int64_t i = index % batch[-d];
+    index /= batch[-d];
+    if (own[-d] != 1) at += i * step;
+    step *= own[-d];
+  }
+  return at;
+}
+
 Tensor wide_input(RunContext& c, int i) {
   const Tensor& t = c.input(i);
   if (!is_narrow(t.dtype())) return t;

@@ -36,6 +36,9 @@ struct MatrixBatch {
   std::int64_t count, rows, cols;
 };
 
+// Where matrix `index` of `batch` lies in an operand that is broadcast to it.
+std::int64_t batch_position(const Shape& batch, const Shape& own, std::int64_t index);
+
 // Runs fn(b) for every matrix of a batch, in parallel; `cost`: elements of one.
 template <class Fn>
 void for_each_matrix(RunContext& c, std::int64_t count, std::int64_t cost, Fn&& fn) {
