@@ -111,6 +111,7 @@
 #include "caudal/io/file_writer.h"
 #include "caudal/io/input_producer.h"
 #include "caudal/io/queue_runner.h"
+#include "caudal/nn/embedding_sparse.h"
 #include "caudal/nn/layers.h"
 #include "caudal/nn/layers_conv.h"
 #include "caudal/nn/layers_more.h"

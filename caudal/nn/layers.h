@@ -145,3 +145,10 @@ CAUDAL_API Regularizer max_norm_regularizer(double threshold, const MaxNormOptio
 CAUDAL_API std::vector<Output> max_norm_updates(std::string_view collection = "max_norm");
 
 }  // namespace caudal::inline v0::layers
+
+// Where TensorFlow 1 had them.
+namespace caudal::inline v0::contrib::layers {
+using caudal::layers::l1_l2_regularizer;
+using caudal::layers::l1_regularizer;
+using caudal::layers::l2_regularizer;
+}  // namespace caudal::inline v0::contrib::layers

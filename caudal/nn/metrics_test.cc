@@ -135,9 +135,10 @@ TEST(Metrics, AreTensorFlows) {
 TEST(Metrics, ConfusionMatrix) {
   const NnCase c("metrics.confusion_matrix");
   const Output y = c.input("labels"), p = c.input("p");
-  EXPECT_EQ(c.check({math::confusion_matrix(y, p, {.num_classes = 5}), math::confusion_matrix(y, p),
-                     math::confusion_matrix(y, p, {.num_classes = 4, .weights = c.input("weights"), .dtype = float64})}),
-            "");
+  EXPECT_EQ(
+      c.check({math::confusion_matrix(y, p, {.num_classes = 5}), math::confusion_matrix(y, p),
+               math::confusion_matrix(y, p, {.num_classes = 4, .weights = c.input("weights"), .dtype = float64})}),
+      "");
 }
 
 class MetricsTest : public ::testing::Test {

@@ -98,7 +98,7 @@ TEST(Rnn, DropoutDrawsTensorFlowsMasks) {
                                                         .variational_recurrent = variational,
                                                         .input_size = 3,
                                                         .seed = 5});
-    const RnnResult net = dynamic_rnn(cell, c.input("x"));
+    const RnnResult net = dynamic_rnn(cell, c.input("x"), {.parallel_iterations = 1});
     std::vector<Output> parts;
     for (const Output& each : flat(net.outputs, net.state)) parts.push_back(reshape(each, {-1}));
     const Output everything = concat(parts, 0);

@@ -102,7 +102,7 @@ int main(int count, char** values) {
   const book::Sets all = book::load(arguments);
   const bool is_long = arguments.long_run;
   std::cout << std::boolalpha;
-  const double pair_accuracy = train_pair_net(all.train, all.test, is_long ? 11000 : 500, is_long ? 500 : 100);
+  const double pair_accuracy = train_pair_net(all.train, all.test, is_long ? 5000 : 500, is_long ? 500 : 100);
   std::cout << "pairs: right more often than by chance: " << (pair_accuracy > (is_long ? 0.9 : 0.6)) << "\n";
   // The other part of the pictures, up to 500 of each class.
   const book::Sets few{book::only(all.validation, 0, 9, 500), book::only(all.validation, 0, 9, 500), all.test};

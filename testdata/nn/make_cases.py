@@ -179,6 +179,15 @@ def layers():
             ids = c.integers("ids", 8, 2, 5)
             c.run(t.nn.embedding_lookup(parts, ids, partition_strategy=strategy, max_norm=1.0),
                   t.nn.embedding_lookup(parts, ids, partition_strategy=strategy))
+    for combiner in ("mean", "sum", "sqrtn"):
+        with Case(f"embedding_sparse.{combiner}") as c:
+            parts = [c.normal("p0", 3, 2), c.normal("p1", 3, 2)]
+            indices = c.input("indices", np.int64([[0, 0], [0, 1], [2, 0], [3, 0], [3, 1], [3, 2]]))
+            ids, shape = c.integers("ids", 6, 6), c.input("shape", np.int64([4, 3]))
+            sparse = tf.SparseTensor(indices, ids, shape)
+            weights = tf.SparseTensor(indices, c.uniform("weights", 6), shape)
+            c.run(t.nn.embedding_lookup_sparse(parts, sparse, None, combiner=combiner),
+                  t.nn.embedding_lookup_sparse(parts, sparse, weights, combiner=combiner, max_norm=1.0))
     with Case("dropout") as c:
         x = tf.constant(np.ones((6, 5), np.float32))
         flag = t.placeholder_with_default(True, ())
@@ -412,7 +421,8 @@ def recurrent():
     for variational in (False, True):
         with Case(f"rnn.dropout_{variational}") as c:
             cell = cells.DropoutWrapper(cells.BasicLSTMCell(4), 0.7, 0.8, 0.6, variational, 3, tf.float32, seed=5)
-            outputs, state = t.nn.dynamic_rnn(cell, c.normal("x", 3, 4, 3), dtype=tf.float32)
+            # In order: otherwise steps that wait for nothing may draw their masks in any.
+            outputs, state = t.nn.dynamic_rnn(cell, c.normal("x", 3, 4, 3), dtype=tf.float32, parallel_iterations=1)
             everything = tf.concat([tf.reshape(o, [-1]) for o in flat(outputs, state)], 0)
             c.run(everything, everything)
 
