@@ -57,7 +57,7 @@ constexpr std::uint8_t kStateVersion = 1;
 }  // namespace
 
 AtariGame::AtariGame(const GameRules& rules, std::string_view rom)
-    : rules_(rules), console_(rom), before_(console_), screen_(kScreenPixels) {}
+    : rules_(rules), console_(rom), frames_{Frame(console_), Frame(console_)} {}
 
 const Palette& AtariGame::palette() const { return ntsc_palette(); }
 
@@ -93,9 +93,11 @@ double AtariGame::next_double() {
 }
 
 void AtariGame::run_frame(bool draw) {
-  if (!draw) before_ = console_;
-  console_.run_frame(draw ? screen_.data() : nullptr);
-  drawn_ = draw;
+  last_index_ ^= 1;
+  Frame& frame = last_frame();
+  if (!draw) frame.before = console_;
+  console_.run_frame(draw ? frame.picture.data() : nullptr);
+  frame.drawn = draw;
 }
 
 // The reward of the frame; lives and end as its memory says.
@@ -128,13 +130,16 @@ void AtariGame::set_controls(Joystick position, bool reset_switch) {
   console_.set_controls(controls);
 }
 
-const std::uint8_t* AtariGame::screen() {
-  if (!drawn_) {
-    before_.run_frame(screen_.data());
-    drawn_ = true;
+const std::uint8_t* AtariGame::draw(Frame& frame) {
+  if (!frame.drawn) {
+    frame.before.run_frame(frame.picture.data());
+    frame.drawn = true;
   }
-  return screen_.data();
+  return frame.picture.data();
 }
+
+const std::uint8_t* AtariGame::screen() { return draw(last_frame()); }
+const std::uint8_t* AtariGame::previous_screen() { return draw(frames_[last_index_ ^ 1]); }
 
 void AtariGame::save(std::string* out) const {
   StateWriter writer(out);
@@ -151,13 +156,13 @@ void AtariGame::save(std::string* out) const {
   const std::string text = random.str();
   writer.i64(static_cast<std::int64_t>(text.size()));
   *out += text;
-  writer.u8(drawn_);
-  // A drawn frame is kept as it is, one that was not as what it is drawn from.
-  if (drawn_) {
-    writer.bytes(screen_);
+  writer.u8(last_frame().drawn);
+  // A drawn frame is kept as it is, one that was not as what it is drawn from. The one before is not kept.
+  if (last_frame().drawn) {
+    writer.bytes(last_frame().picture);
   } else {
     std::string before;
-    before_.save(&before);
+    last_frame().before.save(&before);
     writer.i64(static_cast<std::int64_t>(before.size()));
     *out += before;
   }
@@ -183,7 +188,7 @@ bool AtariGame::restore(std::string_view state) {
   if (!in.ok() || text.fail()) return false;
   try {
     Console console = console_;
-    if (!drawn) before_.load(before);
+    if (!drawn) last_frame().before.load(before);
     console.load(in.rest());
     console_ = console;
   } catch (const Error&) {
@@ -197,8 +202,9 @@ bool AtariGame::restore(std::string_view state) {
   over_ = over;
   ever_alive_ = ever_alive;
   random_ = random;
-  drawn_ = drawn;
-  screen_ = std::move(screen);
+  last_frame().drawn = drawn;
+  last_frame().picture = std::move(screen);
+  frames_[last_index_ ^ 1] = last_frame();
   return true;
 }
 

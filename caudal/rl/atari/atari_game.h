@@ -38,6 +38,7 @@ class CAUDAL_API AtariGame final : public ArcadeGame {
   bool game_over() const override { return over_; }
   int lives() const override { return lives_; }
   const std::uint8_t* screen() override;
+  const std::uint8_t* previous_screen() override;
   std::span<const std::uint8_t> ram() const override { return console_.ram(); }
   void save(std::string* out) const override;
   bool restore(std::string_view state) override;
@@ -50,9 +51,19 @@ class CAUDAL_API AtariGame final : public ArcadeGame {
 
   const GameRules& rules_;
   Console console_;
-  Console before_;  // before the last frame, to draw it when it is asked for only then
-  bool drawn_ = false;
-  std::vector<std::uint8_t> screen_;
+  // A frame that was played, with what it takes to draw it when it is asked for only then.
+  struct Frame {
+    explicit Frame(const Console& console) : before(console), picture(kScreenPixels) {}
+    Console before;
+    bool drawn = false;
+    std::vector<std::uint8_t> picture;
+  };
+  const std::uint8_t* draw(Frame& frame);
+  Frame& last_frame() { return frames_[last_index_]; }
+  const Frame& last_frame() const { return frames_[last_index_]; }
+
+  Frame frames_[2];  // the last and the one before
+  int last_index_ = 0;
   double repeat_probability_ = 0;
   std::mt19937 random_;
   Joystick last_ = Joystick::kNoop;

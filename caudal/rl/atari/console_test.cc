@@ -181,6 +181,28 @@ TEST(AtariGame, DrawsAFrameThatWasPlayedUndrawn) {
   }
 }
 
+TEST(AtariGame, DrawsTheFrameBeforeTheLast) {
+  const GameRules& rules = game("Pong");
+  if (find_cartridge(rules).empty()) GTEST_SKIP() << "no cartridge pong.bin: pip install ale-py";
+  const std::string rom = load_cartridge(rules);
+  AtariGame drawn(rules, rom), lazy(rules, rom);
+  drawn.reset();
+  lazy.reset();
+  std::mt19937 random(2);
+  std::vector<std::uint8_t> before(drawn.screen(), drawn.screen() + kScreenPixels);
+  for (int i = 0; i < 300; ++i) {
+    const Joystick position = rules.actions[static_cast<std::size_t>(i / 7 % 6)];
+    drawn.play(position, true);
+    lazy.play(position, random() % 2 == 0);
+    if (random() % 2 == 0) lazy.screen();
+    if (i > 0 && random() % 2 == 0) {
+      ASSERT_TRUE(std::equal(before.begin(), before.end(), lazy.previous_screen())) << i;
+    }
+    ASSERT_TRUE(std::equal(drawn.screen(), drawn.screen() + kScreenPixels, lazy.screen())) << i;
+    before.assign(drawn.screen(), drawn.screen() + kScreenPixels);
+  }
+}
+
 TEST(AtariGame, SavesAndRestores) {
   const GameRules& rules = game("Pong");
   if (find_cartridge(rules).empty()) GTEST_SKIP() << "no cartridge pong.bin: pip install ale-py";
