@@ -30,6 +30,7 @@ namespace caudal::inline v0 {
 namespace {
 
 constexpr std::int64_t kUnknown = PartialShape::kUnknown;
+using CountedTypes = kernels::TypeList<std::int32_t, std::int64_t, float, double>;
 
 // --- Shapes ---
 
@@ -130,14 +131,13 @@ class BincountKernel final : public Kernel {
                   size);
       }
     };
-    kernels::dispatch(kernels::TypeList<std::int32_t, std::int64_t, float, double>{}, bins.dtype(), "counts",
-                      [&]<class T>() {
-                        if (input.dtype() == DType::kInt64) {
-                          count.template operator()<std::int64_t, T>();
-                        } else {
-                          count.template operator()<std::int32_t, T>();
-                        }
-                      });
+    kernels::dispatch(CountedTypes{}, bins.dtype(), "counts", [&]<class T>() {
+      if (input.dtype() == DType::kInt64) {
+        count.template operator()<std::int64_t, T>();
+      } else {
+        count.template operator()<std::int32_t, T>();
+      }
+    });
   }
 
  private:
@@ -149,6 +149,20 @@ std::unique_ptr<Kernel> prepare_bincount(PrepareContext& c) {
   return std::make_unique<BincountKernel>(dense && c.attr<bool>("binary_output"));
 }
 
+template <class T, class Count>
+void count_in_bins(const Tensor& values, const Tensor& range, std::int64_t bins, Count* out) {
+  const T low = range.data<T>()[0], high = range.data<T>()[1];
+  if (!(low < high)) throw invalid_argument("value_range is [", low, ", ", high, "]: the first must be less");
+  const double step = static_cast<double>(kernels::wrap_sub(high, low)) / static_cast<double>(bins);
+  std::fill_n(out, bins, Count{0});
+  for (const T value : values.flat<T>()) {
+    const auto above = static_cast<double>(kernels::wrap_sub(std::max(value, low), low));
+    // A NaN fails the comparison and counts as the lowest.
+    const double bin = std::min(above / step, static_cast<double>(bins - 1));
+    ++out[bin >= 0 ? static_cast<std::int64_t>(bin) : 0];
+  }
+}
+
 void run_histogram(RunContext& c) {
   const Tensor &values = c.input(0), &range = c.input(1);
   if (range.rank() != 1 || range.dim(0) != 2) {
@@ -157,29 +171,13 @@ void run_histogram(RunContext& c) {
   const std::int64_t bins = scalar_int(c.input(2), "nbins");
   if (bins <= 0) throw invalid_argument("nbins is ", bins, ", it must be positive");
   Tensor& out = c.allocate_output(0, Shape({bins}));
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(bins));
-  kernels::dispatch(kernels::TypeList<std::int32_t, std::int64_t, float, double>{}, values.dtype(), "a histogram",
-                    [&]<class T>() {
-                      const T low = range.data<T>()[0], high = range.data<T>()[1];
-                      if (!(low < high)) {
-                        throw invalid_argument("value_range is [", low, ", ", high, "]: the first must be less");
-                      }
-                      const double step = static_cast<double>(kernels::wrap_sub(high, low)) / static_cast<double>(bins);
-                      for (const T value : values.flat<T>()) {
-                        const auto above = static_cast<double>(kernels::wrap_sub(std::max(value, low), low));
-                        // A NaN fails the comparison and counts as the lowest.
-                        const double bin = std::min(above / step, static_cast<double>(bins - 1));
-                        ++counts[bin >= 0 ? static_cast<std::size_t>(bin) : 0];
-                      }
-                    });
-  for (std::int64_t i = 0; i < bins; ++i) {
-    const std::int64_t count = counts[static_cast<std::size_t>(i)];
+  kernels::dispatch(CountedTypes{}, values.dtype(), "a histogram", [&]<class T>() {
     if (out.dtype() == DType::kInt64) {
-      out.data<std::int64_t>()[i] = count;
+      count_in_bins<T>(values, range, bins, out.data<std::int64_t>());
     } else {
-      out.data<std::int32_t>()[i] = static_cast<std::int32_t>(count);
+      count_in_bins<T>(values, range, bins, out.data<std::int32_t>());
     }
-  }
+  });
 }
 
 // --- Order ---

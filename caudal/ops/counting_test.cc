@@ -170,5 +170,18 @@ TEST_F(CountingTest, RunningSumsOfExponentialsDoNotOverflow) {
   EXPECT_EQ(harness::difference(Tensor(std::vector<float>{1000, 1000.6931F, 1000.6931F, 1000.6931F}), y, 1e-6), "");
 }
 
+// tf.GradientTape of tf.math.cumulative_logsumexp([1., 2., 0.5], exclusive=...) with weights 1, -2, 3.
+TEST_F(CountingTest, GradientsOfRunningSumsOfExponentials) {
+  const Output x = constant({1.0, 2.0, 0.5});
+  const auto gradient = [&](bool exclusive) {
+    GradientOptions options;
+    options.grad_ys = {constant({1.0, -2.0, 3.0})};
+    return run(gradients({math::cumulative_logsumexp(x, 0, {.exclusive = exclusive})}, {x}, options)[0].dense());
+  };
+  EXPECT_EQ(harness::difference(Tensor(std::vector<float>{1.1557888F, 0.423478F, 0.42073315F}), gradient(false), 1e-6),
+            "");
+  EXPECT_EQ(harness::difference(Tensor(std::vector<float>{-1.1931758F, 2.1931756F, 0}), gradient(true), 1e-6), "");
+}
+
 }  // namespace
 }  // namespace caudal::inline v0

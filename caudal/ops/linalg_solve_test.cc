@@ -240,6 +240,20 @@ TEST_F(LinalgTest, LogDetAndCholeskySolve) {
             "");
 }
 
+// tf.GradientTape's: that of the determinant is not conjugated.
+TEST_F(LinalgTest, GradientsOfComplexDeterminants) {
+  using C = std::complex<double>;
+  const Output x = constant(Tensor::from<C>({2, 2}, {C(1, 1), C(2, 0), C(0.5, 0), C(3, -1)}));
+  EXPECT_EQ(harness::difference(
+                Tensor::from<C>({2, 2}, {C(3, 41) / 13.0, C(-2.5, -6) / 13.0, C(-10, -24) / 13.0, C(17, 7) / 13.0}),
+                run(gradients({linalg::det(x)}, {x})[0].dense()), 1e-12),
+            "");
+  EXPECT_EQ(harness::difference(
+                Tensor::from<C>({2, 2}, {C(7, 9) / 13.0, C(-1.5, -1) / 13.0, C(-6, -4) / 13.0, C(5, -1) / 13.0}),
+                run(gradients({linalg::slogdet(x).log_abs_determinant}, {x})[0].dense()), 1e-12),
+            "");
+}
+
 TEST_F(LinalgTest, TransposesOfUnknownRank) {
   const Output x = placeholder(complex64);
   using C = std::complex<float>;

@@ -10,7 +10,8 @@
 
 namespace caudal::inline v0::linalg {
 
-// float, double, complex64, complex128. No gradient.
+// float, double, complex64, complex128. No gradient. The op is one of TensorFlow 1's first years: a graph with it does
+// not load into a newer TensorFlow.
 CAUDAL_API Output expm(const Operand& input, const OpOptions& options = {});
 // The principal logarithm; complex64, complex128. No gradient.
 CAUDAL_API Output logm(const Operand& input, const OpOptions& options = {});
