@@ -146,6 +146,10 @@
 #include "caudal/train/schedules.h"
 #include "caudal/train/trainer.h"
 
+// Keras-style models.
+#include "caudal/keras/layers.h"
+#include "caudal/keras/model.h"
+
 // Reinforcement learning.
 #include "caudal/rl/atari_wrappers.h"
 #include "caudal/rl/recording.h"
