@@ -11,12 +11,13 @@
 #include "caudal/formats/example.h"
 #include "caudal/formats/npy.h"
 #include "caudal/formats/tfrecord.h"
+#include "caudal/graph/builder.h"
 
 namespace caudal::inline v0::cli {
 namespace {
 
 Tensor as_features(const Tensor& value, bool keep_bytes) {
-  if (value.dtype() == DType::kUInt8) {
+  if (value.dtype() == DType::kUint8) {
     Tensor out(float32, value.shape());
     const float factor = keep_bytes ? 1.0F : 1.0F / 255.0F;
     const std::uint8_t* from = value.data<std::uint8_t>();

@@ -23,7 +23,7 @@ struct Settings {
   std::string optimizer, loss, learning_rate, validation_split = "0.1", validation_data, weights, out = "caudal-model";
   std::vector<std::string> metrics, class_weight;
   std::int64_t epochs = 5, batch_size = 32, seed = 1, patience = 0;
-  bool resume = false, json = false;
+  bool resume = false, no_shuffle = false, json = false;
 };
 
 double number_of(const std::string& text, const char* option) {
@@ -61,6 +61,7 @@ class TrainCommand {
                          data.description, " from ", s_.data.path));
     if (!chosen.empty()) say("Its file does not say how to train it: " + chosen + ".");
     if (!s_.weights.empty()) load_weights_for(model, find_weights("", s_.weights));
+    default_env().mkdirs(s_.out);
     write_file_atomically(default_env(), path("model.json"), model.to_json() + "\n");
 
     const InterruptScope interrupt;
@@ -82,6 +83,7 @@ class TrainCommand {
     options.batch_size = s_.batch_size;
     options.epochs = s_.epochs;
     options.seed = s_.seed;
+    options.shuffle = !s_.no_shuffle;
     options.class_weight = class_weights(s_.class_weight);
     options.stop_when = [&interrupt] { return interrupt.interrupted(); };
     if (!s_.validation_data.empty()) {
@@ -142,6 +144,7 @@ int run_train(const std::vector<std::string>& words) {
   arguments.option("weights", &s.weights, "checkpoint to begin with");
   arguments.option("out", &s.out, "directory for weights, history and events");
   arguments.option("seed", &s.seed, "of weights, order and dropout", 0, INT64_MAX);
+  arguments.flag("no-shuffle", &s.no_shuffle, "take the rows in their order");
   arguments.flag("resume", &s.resume, "keep a backup after each epoch, and begin where the last run was cut off");
   arguments.flag("json", &s.json, "end with one line of JSON; everything else goes to stderr");
   int exit_code = kExitOk;

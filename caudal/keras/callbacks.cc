@@ -253,6 +253,7 @@ class Csv final : public Callback {
       text_ += o_.separator + (value == nullptr ? "NA" : number_text(*value));
     }
     text_ += "\r\n";
+    default_env().mkdirs(directory_of(path_));
     write_file_atomically(default_env(), path_, text_);
   }
 

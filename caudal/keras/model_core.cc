@@ -92,11 +92,6 @@ void ModelCore::map_graph() {
       before = std::max(before, depth + 1);
     }
   }
-  for (const KerasTensor& input : inputs_) {
-    if (walk.finished.contains(input.node().get())) continue;
-    throw invalid_argument("model '", name(), "': the outputs ", joined_names(outputs_),
-                           " do not depend on the input '", input.node()->layer->name(), "'");
-  }
   by_depth_.clear();
   for (const NodeRef& node : order_) {
     const bool outside = node->inputs.empty() &&
@@ -107,6 +102,11 @@ void ModelCore::map_graph() {
           .hint("Give all inputs to keras::Model.");
     }
     by_depth_[depth_of[node.get()]].push_back(node);
+  }
+  for (const KerasTensor& input : inputs_) {
+    if (walk.finished.contains(input.node().get())) continue;
+    throw invalid_argument("model '", name(), "': the outputs ", joined_names(outputs_),
+                           " do not depend on the input '", input.node()->layer->name(), "'");
   }
   std::vector<std::pair<std::pair<int, int>, LayerRef>> ranked;
   std::set<const Layer*> listed;

@@ -122,7 +122,12 @@ Operation Optimizer::apply(const std::vector<Gradient>& gradients, const std::ve
     std::vector<Operation> updates;
     {
       const ControlDependencies after(before);
-      updates = ready[i].is_sparse() ? update_sparse(ready[i].slices(), weight) : update(ready[i].dense(), weight);
+      sparse_ = ready[i].is_sparse();
+      if (sparse_) {
+        const IndexedSlices& rows = ready[i].slices();
+        sparse_square_ = Gradient(IndexedSlices{square(rows.values), rows.indices, rows.dense_shape}).dense();
+      }
+      updates = update(ready[i].dense(), weight);
     }
     if (weight.constraint()) {
       const ControlDependencies after(updates);
@@ -134,9 +139,7 @@ Operation Optimizer::apply(const std::vector<Gradient>& gradients, const std::ve
   return raw_ops::assign_add_variable_op(iteration_->variable().handle(), constant(std::int64_t{1}), int64);
 }
 
-std::vector<Operation> Optimizer::update_sparse(const IndexedSlices& gradient, const Weight& weight) {
-  return update(Gradient(gradient).dense(), weight);
-}
+Output Optimizer::squared(const Output& gradient) const { return sparse_ ? sparse_square_ : square(gradient); }
 
 double Optimizer::learning_rate() const {
   if (learning_rate_) return learning_rate_->value().to_double();

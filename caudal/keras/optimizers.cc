@@ -87,13 +87,17 @@ class AdamRule final : public Optimizer {
   Operations update(const Output& g, const Weight& w) override {
     const Weight& m = slot("momentum", w);
     const Weight& v = slot("velocity", w);
-    if (!o_.amsgrad) {
+    // TensorFlow's op squares the gradient itself.
+    if (!o_.amsgrad && !sparse_) {
       return {raw_ops::apply_adam(w.variable(), m.variable(), v.variable(), beta1_power_, beta2_power_, rate_,
                                   o_.beta_1, o_.beta_2, o_.epsilon, g)};
     }
-    const Weight& greatest = slot("velocity_hat", w);
     const Output next_m = moved(value(m), g, o_.beta_1);
-    const Output next_v = moved(value(v), square(g), o_.beta_2);
+    const Output next_v = moved(value(v), squared(g), o_.beta_2);
+    if (!o_.amsgrad) {
+      return {assign(m, next_m), assign(v, next_v), subtract_from(w, next_m * alpha_ / (sqrt(next_v) + o_.epsilon))};
+    }
+    const Weight& greatest = slot("velocity_hat", w);
     const Output next_greatest = maximum(value(greatest), next_v);
     return {assign(m, next_m), assign(v, next_v), assign(greatest, next_greatest),
             subtract_from(w, next_m * alpha_ / (sqrt(next_greatest) + o_.epsilon))};
@@ -119,7 +123,7 @@ class RmsProp final : public Optimizer {
   }
   Operations update(const Output& g, const Weight& w) override {
     const Weight& v = slot("velocity", w);
-    const Output next_v = value(v) * o_.rho + square(g) * (1 - o_.rho);
+    const Output next_v = value(v) * o_.rho + squared(g) * (1 - o_.rho);
     Operations done = {assign(v, next_v)};
     Output denominator = next_v + o_.epsilon;
     if (o_.centered) {
@@ -155,7 +159,7 @@ class AdagradRule final : public Optimizer {
   }
   Operations update(const Output& g, const Weight& w) override {
     const Weight& sum = slot("accumulator", w);
-    const Output next = value(sum) + square(g);
+    const Output next = value(sum) + squared(g);
     return {assign(sum, next), subtract_from(w, rate_ * g / sqrt(next + o_.epsilon))};
   }
   void describe(Config& config) const override {
@@ -178,7 +182,7 @@ class AdadeltaRule final : public Optimizer {
   Operations update(const Output& g, const Weight& w) override {
     const Weight& grads = slot("accumulated_grad", w);
     const Weight& deltas = slot("accumulated_delta_var", w);
-    const Output next_grads = value(grads) * o_.rho + square(g) * (1 - o_.rho);
+    const Output next_grads = value(grads) * o_.rho + squared(g) * (1 - o_.rho);
     const Output delta = sqrt(value(deltas) + o_.epsilon) * g / sqrt(next_grads + o_.epsilon);
     const Output next_deltas = value(deltas) * o_.rho + square(delta) * (1 - o_.rho);
     return {assign(grads, next_grads), assign(deltas, next_deltas), subtract_from(w, delta * rate_)};
@@ -239,7 +243,7 @@ class NadamRule final : public Optimizer {
     const Weight& m = slot("momentum", w);
     const Weight& v = slot("velocity", w);
     const Output next_m = moved(value(m), g, o_.beta_1);
-    const Output next_v = moved(value(v), square(g), o_.beta_2);
+    const Output next_v = moved(value(v), squared(g), o_.beta_2);
     const Output m_hat = next_u_ * next_m / (1.0F - next_product_) + (1.0F - u_) * g / (1.0F - u_product_);
     const Output v_hat = next_v / (1.0F - beta2_power_);
     return {assign(m, next_m), assign(v, next_v), subtract_from(w, m_hat * rate_ / (sqrt(v_hat) + o_.epsilon)),
@@ -277,7 +281,7 @@ class FtrlRule final : public Optimizer {
     const Output now = w.variable().read_value();
     const double power = -o_.learning_rate_power;
     const Output shrunk = g + now * (2 * o_.l2_shrinkage_regularization_strength);
-    const Output next = value(accumulator) + square(g);
+    const Output next = value(accumulator) + squared(g);
     const Output next_linear =
         value(linear) + shrunk - (pow(next, power) - pow(value(accumulator), power)) / rate_ * now;
     const Output l2 = o_.beta / (rate_ * 2.0F) + o_.l2_regularization_strength;

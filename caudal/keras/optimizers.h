@@ -99,16 +99,18 @@ class CAUDAL_API Optimizer {
   // Once per update, before the weights'.
   virtual void prepare() {}
   virtual std::vector<Operation> update(const Output& gradient, const Weight& weight) = 0;
-  // Rows whose indices may repeat. Default: the dense rule, as Keras has it.
-  virtual std::vector<Operation> update_sparse(const IndexedSlices& gradient, const Weight& weight);
+  // The square of the gradient that update() was given. Of rows whose indices repeat (an embedding's) Keras sums the
+  // squares, and does not square the sum.
+  Output squared(const Output& gradient) const;
   virtual void describe(Config& config) const = 0;
 
   void add_slots(const std::vector<WeightRef>& weights, const std::string& name, double initial = 0);
   const Weight& slot(const std::string& name, const Weight& weight) const;
   WeightRef add_variable(const std::string& name, double initial);
 
-  Output rate_;  // float scalar: learning rate of this update
-  Output step_;  // float scalar: number of this update, from 1
+  Output rate_;          // float scalar: learning rate of this update
+  Output step_;          // float scalar: number of this update, from 1
+  bool sparse_ = false;  // the gradient of the present update() came as rows
 
  private:
   std::vector<Gradient> clipped(std::vector<Gradient> gradients) const;
@@ -119,6 +121,7 @@ class CAUDAL_API Optimizer {
   bool built_ = false;
   WeightRef iteration_, learning_rate_;
   Output scheduled_rate_;
+  Output sparse_square_;
   std::vector<WeightRef> variables_;
   std::map<std::string, std::map<const Weight*, WeightRef>> slots_;
 };

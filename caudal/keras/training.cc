@@ -265,12 +265,14 @@ void Training::resolve_metrics(const Places& places, const Computed& computed) {
   const std::vector<std::string> outputs = core_.output_names();
   const auto add = [&](const MetricRef& ref, std::size_t output, bool weighted) {
     const auto metric = ref.resolve(places.y[output].shape(), computed.predictions[output].shape());
-    std::string name = count == 1 ? metric->name() : outputs[output] + "_" + metric->name();
-    int copies = 0;
-    const std::string base = name;
-    while (std::ranges::any_of(metrics_, [&](const Tracked& t) { return t.name == name; })) {
-      name = base + "_" + std::to_string(++copies);
-    }
+    const auto taken = [&](const std::string& name) {
+      return std::ranges::any_of(metrics_, [&](const Tracked& t) { return t.name == name; });
+    };
+    const std::string scope = count == 1 ? "" : outputs[output] + "_";
+    std::string base = scope + metric->name();
+    if (weighted && taken(base)) base = scope + "weighted_" + metric->name();
+    std::string name = base;
+    for (int copy = 1; taken(name); ++copy) name = base + "_" + std::to_string(copy);
     metrics_.push_back({name, metric, output, weighted});
   };
   const auto add_list = [&](const std::vector<MetricRef>& list, bool weighted) {
@@ -304,7 +306,9 @@ std::vector<Operation> Training::track(const Places& places, const Computed& com
   const Output rows = cast(index(shape(places.x[0]), {0}), float32);
   add(loss_tracker_->update_scalar(backend(), computed.loss, rows));
   for (std::size_t i = 0; i < output_trackers_.size(); ++i) {
-    if (output_trackers_[i]) add(output_trackers_[i]->update_scalar(backend(), computed.output_loss[i], rows));
+    if (!output_trackers_[i]) continue;
+    // Keras counts each batch once here, whatever its size.
+    add(output_trackers_[i]->update_scalar(backend(), computed.output_loss[i], constant(1.0F)));
   }
   for (const Tracked& tracked : metrics_) {
     const std::size_t i = tracked.output;
@@ -328,9 +332,9 @@ Training::Step Training::make_step(Mode mode, const Places& places) {
   step.feeds = places.feeds();
   std::vector<Operation> guards;
   if (mode == Mode::kTrain) {
-    const Operation guard =
-        Assert(is_finite(computed.loss), {"the loss is no number", computed.loss}, {.name = "finite_loss"});
-    step.guard = guard.name();
+    const NameScope guard_scope("finite_loss");
+    step.guard = guard_scope.prefix();
+    const Operation guard = Assert(is_finite(computed.loss), {"the loss is no number", computed.loss});
     guards.push_back(guard);
   }
   step.watched.emplace_back(computed.loss);
@@ -386,7 +390,7 @@ Logs Training::train(const FitBatch& batch, bool nan_is_error) {
   try {
     return run(chosen, batch);
   } catch (const Error& error) {
-    if (chosen.guard.empty() || error.node() != chosen.guard) throw;
+    if (chosen.guard.empty() || !error.node().starts_with(chosen.guard)) throw;
   }
   explain_nan(chosen, batch);
 }

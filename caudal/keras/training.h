@@ -51,7 +51,7 @@ class Training {
   struct Step {
     Session::Callable run;
     std::vector<std::string> names;  // of the values that it gives
-    std::string guard;               // node that stops at a loss that is no number
+    std::string guard;               // scope of what stops at a loss that is no number
     Fetches watched;                 // what to look at after that: loss and gradients
     std::vector<Output> feeds;
   };
