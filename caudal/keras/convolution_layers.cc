@@ -6,6 +6,7 @@
 #include "caudal/ops/bias.h"
 #include "caudal/ops/constant.h"
 #include "caudal/ops/conv.h"
+#include "caudal/ops/conv3d.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/joining.h"
 #include "caudal/ops/padding.h"
@@ -149,6 +150,29 @@ class Conv2DLayer final : public ConvBase {
   }
 };
 CAUDAL_KERAS_LAYER(Conv2DLayer, "Conv2D");
+
+class Conv3DLayer final : public ConvBase {
+ public:
+  explicit Conv3DLayer(std::int64_t filters = 1, const Sizes& kernel_size = {}, const ConvOptions& o = {})
+      : ConvBase("Conv3D", 3, filters, kernel_size, o) {}
+
+ protected:
+  void build(const Shapes& inputs) override {
+    check_rank(inputs[0], 5, "volumes [batch, planes, rows, columns, channels]");
+    if (o_.groups != 1) throw unimplemented("Conv3D: groups");
+    make_grouped_weights(inputs[0]);
+  }
+  Outputs call(const Outputs& inputs, CallContext&) override {
+    const Output x = as_float(inputs[0]);
+    const auto five = [](const Sizes& s) { return Sizes{1, s[0], s[1], s[2], 1}; };
+    for (int i = 0; i < 3; ++i) check_window(x.shape(), i + 1, kernel_size_[i], o_.dilation_rate[i], o_.padding);
+    Output y = nn::conv3d(
+        x, kernel_->variable(),
+        {.strides = five(o_.strides), .padding = padding_name(o_.padding), .dilations = five(o_.dilation_rate)});
+    return {finished(y)};
+  }
+};
+CAUDAL_KERAS_LAYER(Conv3DLayer, "Conv3D");
 
 class Conv2DTransposeLayer final : public ConvBase {
  public:
@@ -327,6 +351,9 @@ LayerRef Conv1D(std::int64_t filters, Sizes kernel_size, const ConvOptions& o) {
 }
 LayerRef Conv2D(std::int64_t filters, Sizes kernel_size, const ConvOptions& o) {
   return make_layer<Conv2DLayer>(filters, kernel_size, o);
+}
+LayerRef Conv3D(std::int64_t filters, Sizes kernel_size, const ConvOptions& o) {
+  return make_layer<Conv3DLayer>(filters, kernel_size, o);
 }
 LayerRef Conv2DTranspose(std::int64_t filters, Sizes kernel_size, const ConvOptions& o) {
   return make_layer<Conv2DTransposeLayer>(filters, kernel_size, o);

@@ -190,6 +190,8 @@ CAUDAL_API LayerRef Conv1D(std::int64_t filters, std::vector<std::int64_t> kerne
                            const ConvOptions& options = {});
 CAUDAL_API LayerRef Conv2D(std::int64_t filters, std::vector<std::int64_t> kernel_size,
                            const ConvOptions& options = {});
+CAUDAL_API LayerRef Conv3D(std::int64_t filters, std::vector<std::int64_t> kernel_size,
+                           const ConvOptions& options = {});
 CAUDAL_API LayerRef Conv2DTranspose(std::int64_t filters, std::vector<std::int64_t> kernel_size,
                                     const ConvOptions& options = {});
 
@@ -224,6 +226,9 @@ CAUDAL_API LayerRef MaxPooling1D(std::int64_t pool_size = 2, const PoolingOption
 CAUDAL_API LayerRef AveragePooling1D(std::int64_t pool_size = 2, const PoolingOptions& options = {});
 CAUDAL_API LayerRef MaxPooling2D(std::vector<std::int64_t> pool_size = {2, 2}, const PoolingOptions& options = {});
 CAUDAL_API LayerRef AveragePooling2D(std::vector<std::int64_t> pool_size = {2, 2}, const PoolingOptions& options = {});
+CAUDAL_API LayerRef MaxPooling3D(std::vector<std::int64_t> pool_size = {2, 2, 2}, const PoolingOptions& options = {});
+CAUDAL_API LayerRef AveragePooling3D(std::vector<std::int64_t> pool_size = {2, 2, 2},
+                                     const PoolingOptions& options = {});
 struct GlobalPoolingOptions {
   bool keepdims = false;
   std::string name = {};
@@ -277,6 +282,8 @@ CAUDAL_API LayerRef TimeDistributed(const LayerRef& layer, const LayerOptions& o
 
 // x * scale + offset.
 CAUDAL_API LayerRef Rescaling(double scale, double offset = 0.0, const LayerOptions& options = {});
+// While training, pictures are mirrored at random: "horizontal", "vertical", "horizontal_and_vertical".
+CAUDAL_API LayerRef RandomFlip(const std::string& mode = "horizontal_and_vertical", const SeedOptions& options = {});
 struct NormalizationOptions {
   std::int64_t axis = -1;
   std::vector<double> mean = {}, variance = {};  // of each feature, or one number

@@ -332,6 +332,25 @@ TEST_F(KerasModel, ReadsTheDialectOfKeras2) {
   EXPECT_EQ(model.output_names(), std::vector<std::string>{"d"});
 }
 
+TEST_F(KerasModel, PicturesAreMirroredWhileTraining) {
+  const auto x = Input({.shape = {1, 3, 1}});
+  const Model model({x}, {L::RandomFlip("horizontal", {.seed = 3})(x)});
+  Tensor pictures(float32, Shape({64, 1, 3, 1}));
+  for (std::int64_t i = 0; i < 192; ++i) pictures.data<float>()[i] = static_cast<float>(i % 3);
+  const GraphScope graph(backend_graph());
+  Forward forward{.training = true};
+  const Output place = placeholder(float32, {-1, 1, 3, 1});
+  const Output flipped = model->apply({place}, {Output()}, forward).outputs[0];
+  const Tensor result = backend_session().run(flipped, {{place, pictures}});
+  int mirrored = 0;
+  for (std::int64_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(result.data<float>()[3 * i + 1], 1.0F);
+    mirrored += result.data<float>()[3 * i] == 2.0F ? 1 : 0;
+  }
+  EXPECT_GT(mirrored, 16);
+  EXPECT_LT(mirrored, 48);
+}
+
 TEST_F(KerasModel, BatchNormalisationLearnsItsAverages) {
   Sequential model({.shape = {2}}, {L::BatchNormalization({.momentum = 0.5, .name = "bn"}), L::Dense(1)});
   model.compile({.optimizer = "sgd", .loss = "mse"});

@@ -5,6 +5,7 @@
 #include "caudal/ops/cast.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/pool.h"
+#include "caudal/ops/pool3d.h"
 #include "caudal/ops/reduction.h"
 #include "caudal/ops/shape_ops.h"
 
@@ -26,8 +27,10 @@ class Pooling : public Layer {
  protected:
   Outputs call(const Outputs& inputs, CallContext&) override {
     const bool sequences = axes_ == 1;
-    check_rank(inputs[0].shape(), sequences ? 3 : 4,
-               sequences ? "sequences [batch, steps, features]" : "images [batch, rows, columns, channels]");
+    check_rank(inputs[0].shape(), static_cast<int>(axes_) + 2,
+               sequences    ? "sequences [batch, steps, features]"
+               : axes_ == 2 ? "images [batch, rows, columns, channels]"
+                            : "volumes [batch, planes, rows, columns, channels]");
     const std::string padding = padding_name(o_.padding);
     for (std::size_t i = 0; i < axes_; ++i) {
       check_positive("pool_size", pool_size_[i]);
@@ -37,6 +40,11 @@ class Pooling : public Layer {
                                inputs[0].shape())
             .hint("Use padding \"same\", or less pooling before it.");
       }
+    }
+    if (axes_ == 3) {
+      const auto five = [](const Sizes& s) { return Sizes{1, s[0], s[1], s[2], 1}; };
+      const nn::Pool3dOptions options{.ksize = five(pool_size_), .strides = five(o_.strides), .padding = padding};
+      return {largest_ ? nn::max_pool3d(inputs[0], options) : nn::avg_pool3d(inputs[0], options)};
     }
     nn::PoolOptions options{.ksize = pool_size_, .strides = o_.strides, .padding = padding};
     if (sequences) {
@@ -90,6 +98,8 @@ CAUDAL_POOLING(MaxPooling1D, 1, true);
 CAUDAL_POOLING(AveragePooling1D, 1, false);
 CAUDAL_POOLING(MaxPooling2D, 2, true);
 CAUDAL_POOLING(AveragePooling2D, 2, false);
+CAUDAL_POOLING(MaxPooling3D, 3, true);
+CAUDAL_POOLING(AveragePooling3D, 3, false);
 #undef CAUDAL_POOLING
 
 class GlobalPooling : public Layer {
@@ -147,6 +157,10 @@ LayerRef AveragePooling1D(std::int64_t pool_size, const PoolingOptions& o) {
 LayerRef MaxPooling2D(Sizes pool_size, const PoolingOptions& o) { return make_layer<MaxPooling2DLayer>(pool_size, o); }
 LayerRef AveragePooling2D(Sizes pool_size, const PoolingOptions& o) {
   return make_layer<AveragePooling2DLayer>(pool_size, o);
+}
+LayerRef MaxPooling3D(Sizes pool_size, const PoolingOptions& o) { return make_layer<MaxPooling3DLayer>(pool_size, o); }
+LayerRef AveragePooling3D(Sizes pool_size, const PoolingOptions& o) {
+  return make_layer<AveragePooling3DLayer>(pool_size, o);
 }
 LayerRef GlobalMaxPooling1D(const GlobalPoolingOptions& o) { return make_layer<GlobalMaxPooling1DLayer>(o); }
 LayerRef GlobalAveragePooling1D(const GlobalPoolingOptions& o) { return make_layer<GlobalAveragePooling1DLayer>(o); }

@@ -1,18 +1,25 @@
 // Rescaling, Normalization.
+#include <algorithm>
 #include <cmath>
 
 #include "caudal/base/error.h"
+#include "caudal/keras/class_names.h"
 #include "caudal/keras/layer_util.h"
 #include "caudal/keras/layers.h"
 #include "caudal/ops/constant.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/elementwise_unary.h"
+#include "caudal/ops/joining.h"
+#include "caudal/ops/random.h"
+#include "caudal/ops/selection.h"
+#include "caudal/ops/transpose_ops.h"
 
 namespace caudal::inline v0::keras {
 namespace {
 
 using layers::LayerOptions;
 using layers::NormalizationOptions;
+using layers::SeedOptions;
 
 class RescalingLayer final : public Layer {
  public:
@@ -100,9 +107,50 @@ class NormalizationLayer final : public Layer {
 };
 CAUDAL_KERAS_LAYER(NormalizationLayer, "Normalization");
 
+// While training, each picture mirrored or not, by the toss of a coin for each direction.
+class RandomFlipLayer final : public Layer {
+ public:
+  explicit RandomFlipLayer(std::string mode = "horizontal_and_vertical", const SeedOptions& o = {})
+      : Layer("RandomFlip", o.name), mode_(std::move(mode)), seed_(o.seed) {
+    check_mode();
+  }
+
+ protected:
+  Outputs call(const Outputs& inputs, CallContext& context) override {
+    check_rank(inputs[0].shape(), 4, "images [batch, rows, columns, channels]");
+    if (!context.training()) return inputs;
+    Output x = as_float(inputs[0]);
+    std::int64_t seed = seed_ ? *seed_ : draw_seed();
+    if (mode_ != "vertical") x = flipped(x, 2, seed++);
+    if (mode_ != "horizontal") x = flipped(x, 1, seed);
+    return {x};
+  }
+  void fields(Fields& f) override {
+    f("mode", mode_);
+    f("seed", seed_);
+    f.ignored("data_format", "channels_last");
+    check_mode();
+  }
+
+ private:
+  void check_mode() const {
+    const std::vector<std::string> modes = {"horizontal", "vertical", "horizontal_and_vertical"};
+    if (std::ranges::find(modes, mode_) == modes.end()) throw_unknown("mode of RandomFlip", mode_, modes);
+  }
+  static Output flipped(const Output& x, int axis, std::int64_t seed) {
+    const Output coins = concat({dim_of(x, 0), constant(Tensor(std::vector<int>{1, 1, 1}))}, 0);
+    return where(less(random_uniform(coins, {.seed = seed}), 0.5F), reverse(x, {axis}), x);
+  }
+
+  std::string mode_;
+  std::optional<std::int64_t> seed_;
+};
+CAUDAL_KERAS_LAYER(RandomFlipLayer, "RandomFlip");
+
 }  // namespace
 
 namespace layers {
+LayerRef RandomFlip(const std::string& mode, const SeedOptions& o) { return make_layer<RandomFlipLayer>(mode, o); }
 LayerRef Rescaling(double scale, double offset, const LayerOptions& o) {
   return make_layer<RescalingLayer>(scale, offset, o);
 }

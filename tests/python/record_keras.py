@@ -226,7 +226,21 @@ def losses():
     return model, images(n, 5), labels, {}
 
 
-MODELS = [mlp, momentum, cnn, separable, conv1d, lstm, gru_masked, sequence_labels, two_branches, weighted, residual, losses]
+def volumes():
+    model = sequential(
+        L.Input((6, 6, 6, 2)),
+        L.Conv3D(3, 3, padding="same", activation="relu", strides=(1, 2, 1)),
+        L.MaxPooling3D(2),
+        L.Conv3D(2, (2, 1, 2)),
+        L.AveragePooling3D((1, 1, 2)),
+        L.Flatten(),
+        L.Dense(2),
+    )
+    model.compile(keras.optimizers.SGD(0.05), "mse")
+    return model, images(9, 6, 6, 6, 2), images(9, 2), {}
+
+
+MODELS = [mlp, momentum, cnn, separable, conv1d, lstm, gru_masked, sequence_labels, two_branches, weighted, residual, losses, volumes]
 
 
 def listed(value):
