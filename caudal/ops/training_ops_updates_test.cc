@@ -19,7 +19,7 @@ namespace {
 double tolerance(DType type) {
   if (type == float16) return 1e-2;
   if (type == bfloat16) return 8e-2;
-  return type == float64 || type == complex128 ? 1e-12 : 1e-5;
+  return type == float64 || type == complex128 ? 1e-13 : 5e-6;
 }
 
 void replay(const harness::GoldenCall& call, bool resource) {

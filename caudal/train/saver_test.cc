@@ -210,7 +210,7 @@ TEST_F(SaverTest, OneOfEveryFewHoursStays) {
   EXPECT_EQ(saver.last_checkpoints(), (std::vector<std::string>{prefix + "-4", prefix + "-5"}));
 }
 
-TEST_F(SaverTest, HelpersLookAfterTheFiles) {
+TEST_F(SaverTest, FunctionsLookAfterTheFiles) {
   const Variable w(1.0F, {.name = "w"});
   Session session;
   session.run(global_variables_initializer());
