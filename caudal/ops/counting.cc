@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "caudal/autodiff/gradient.h"
@@ -53,6 +54,25 @@ void dense_bincount_shape(ShapeContext& c) {
   c.set_output(0, input.rank() == 2 ? PartialShape({input[0], size}) : PartialShape({size}));
 }
 
+void ragged_bincount_shape(ShapeContext& c) {
+  const PartialShape splits = c.with_rank(0, 1);
+  c.with_rank(1, 1);
+  const std::int64_t rows = splits[0] > 0 ? splits[0] - 1 : kUnknown;
+  c.set_output(0, PartialShape({rows, known_size(c, 2, "size", 0)}));
+}
+
+void sparse_bincount_shape(ShapeContext& c) {
+  const PartialShape indices = c.with_rank(0, 2), values = c.with_rank(1, 1), shape = c.with_rank(2, 1);
+  ShapeContext::merge_dim(indices[0], values[0], "number of values");
+  const std::int64_t rank = ShapeContext::merge_dim(indices[1], shape[0], "number of dimensions");
+  const std::int64_t size = known_size(c, 3, "size", 0);
+  if (rank == kUnknown) return c.set_output(0, PartialShape::unknown());
+  const Tensor* dense = c.constant_input(2);
+  if (rank == 1) return c.set_output(0, PartialShape({size}));
+  if (rank != 2) throw invalid_argument("the input may have one dimension or two, it has ", rank);
+  c.set_output(0, PartialShape({dense != nullptr ? dense->to_int64s()[0] : kUnknown, size}));
+}
+
 void histogram_shape(ShapeContext& c) {
   const PartialShape range = c.with_rank(1, 1);
   ShapeContext::merge_dim(range[0], 2, "number of ends of value_range");
@@ -84,16 +104,30 @@ void cumulative_shape(ShapeContext& c) {
 
 // --- Counting ---
 
-// One row: bins[values[i]] += weights[i] (or 1; or set to 1).
+// bins[values[i]] += weights[i] (or 1; or set to 1). weights: null for none.
+template <class Index, class T>
+void count_element(const Index* values, std::int64_t i, const T* weights, bool binary, T* bins, std::int64_t size) {
+  const auto value = static_cast<std::int64_t>(values[i]);
+  if (value < 0) throw invalid_argument("the input must not be negative, element ", i, " is ", value);
+  if (value >= size) return;
+  bins[value] = binary ? T(1) : kernels::wrap_add(bins[value], weights != nullptr ? weights[i] : T(1));
+}
+
 template <class Index, class T>
 void count_row(const Index* values, std::int64_t n, const T* weights, bool binary, T* bins, std::int64_t size) {
-  using W = kernels::Wide<T>;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto value = static_cast<std::int64_t>(values[i]);
-    if (value < 0) throw invalid_argument("the input must not be negative, element ", i, " is ", value);
-    if (value >= size) continue;
-    bins[value] = binary ? T(1) : T(kernels::wrap_add(W(bins[value]), weights != nullptr ? W(weights[i]) : W(1)));
-  }
+  for (std::int64_t i = 0; i < n; ++i) count_element(values, i, weights, binary, bins, size);
+}
+
+// Calls fn.operator()<Index, T>() for the types of the values and of the counts.
+template <class Fn>
+void with_count_types(DType values, DType counts, Fn&& fn) {
+  kernels::dispatch(CountedTypes{}, counts, "counts", [&]<class T>() {
+    if (values == DType::kInt64) {
+      fn.template operator()<std::int64_t, T>();
+    } else {
+      fn.template operator()<std::int32_t, T>();
+    }
+  });
 }
 
 void check_weights(const Tensor& values, const Tensor& weights) {
@@ -102,9 +136,9 @@ void check_weights(const Tensor& values, const Tensor& weights) {
                          weights.describe());
 }
 
-std::int64_t bin_count(RunContext& c) {
-  if (c.input(1).rank() != 0) throw invalid_argument("size must be a scalar, not ", c.input(1).describe());
-  const std::int64_t size = scalar_int(c.input(1), "size");
+std::int64_t bin_count(RunContext& c, int i = 1) {
+  if (c.input(i).rank() != 0) throw invalid_argument("size must be a scalar, not ", c.input(i).describe());
+  const std::int64_t size = scalar_int(c.input(i), "size");
   if (size < 0) throw invalid_argument("size is ", size, ", it must not be negative");
   return size;
 }
@@ -124,18 +158,11 @@ class BincountKernel final : public Kernel {
     Tensor& bins = c.allocate_output(0, by_row ? Shape({rows, size}) : Shape({size}));
     if (bins.num_elements() > 0) std::memset(bins.raw(), 0, bins.byte_size());
     const std::int64_t n = by_row ? input.dim(1) : input.num_elements();
-    const auto count = [&]<class Index, class T>() {
+    with_count_types(input.dtype(), bins.dtype(), [&]<class Index, class T>() {
       const T* w = weights.num_elements() > 0 ? weights.data<T>() : nullptr;
       for (std::int64_t r = 0; r < rows; ++r) {
         count_row(input.data<Index>() + r * n, n, w == nullptr ? w : w + r * n, binary_, bins.data<T>() + r * size,
                   size);
-      }
-    };
-    kernels::dispatch(CountedTypes{}, bins.dtype(), "counts", [&]<class T>() {
-      if (input.dtype() == DType::kInt64) {
-        count.template operator()<std::int64_t, T>();
-      } else {
-        count.template operator()<std::int32_t, T>();
       }
     });
   }
@@ -147,6 +174,54 @@ class BincountKernel final : public Kernel {
 std::unique_ptr<Kernel> prepare_bincount(PrepareContext& c) {
   const bool dense = c.node().type() == "DenseBincount";
   return std::make_unique<BincountKernel>(dense && c.attr<bool>("binary_output"));
+}
+
+// Rows of different lengths: row r has the values from splits[r] to splits[r + 1].
+void run_ragged_bincount(RunContext& c) {
+  const Tensor &splits = c.input(0), &values = c.input(1), &weights = c.input(3);
+  if (splits.rank() != 1 || splits.num_elements() == 0 || values.rank() != 1) {
+    throw invalid_argument("splits ", splits.describe(), " and values ", values.describe(), " must be vectors");
+  }
+  const std::span<const std::int64_t> ends = splits.flat<std::int64_t>();
+  if (ends.front() != 0 || ends.back() != values.num_elements() || !std::is_sorted(ends.begin(), ends.end())) {
+    throw invalid_argument("splits must grow from 0 to the number of values, ", values.num_elements());
+  }
+  check_weights(values, weights);
+  const bool binary = c.node().attr<bool>("binary_output");
+  const std::int64_t size = bin_count(c, 2), rows = splits.num_elements() - 1;
+  Tensor& bins = c.allocate_output(0, Shape({rows, size}));
+  if (bins.num_elements() > 0) std::memset(bins.raw(), 0, bins.byte_size());
+  with_count_types(values.dtype(), bins.dtype(), [&]<class Index, class T>() {
+    const T* w = weights.num_elements() > 0 ? weights.data<T>() : nullptr;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t begin = ends[static_cast<std::size_t>(r)], n = ends[static_cast<std::size_t>(r) + 1] - begin;
+      count_row(values.data<Index>() + begin, n, w == nullptr ? w : w + begin, binary, bins.data<T>() + r * size, size);
+    }
+  });
+}
+
+void run_sparse_bincount(RunContext& c) {
+  const Tensor &indices = c.input(0), &values = c.input(1), &shape = c.input(2), &weights = c.input(4);
+  const std::int64_t rank = shape.num_elements();
+  if (indices.rank() != 2 || values.rank() != 1 || shape.rank() != 1 || indices.dim(1) != rank ||
+      indices.dim(0) != values.dim(0) || rank < 1 || rank > 2) {
+    throw invalid_argument("indices ", indices.describe(), ", values ", values.describe(), " and dense_shape ",
+                           shape.describe(), " are no sparse vector or matrix");
+  }
+  check_weights(values, weights);
+  const bool binary = c.node().attr<bool>("binary_output");
+  const std::int64_t size = bin_count(c, 3), rows = rank == 1 ? 1 : shape.data<std::int64_t>()[0];
+  if (rows < 0) throw invalid_argument("dense_shape has ", rows, " rows");
+  Tensor& bins = c.allocate_output(0, rank == 1 ? Shape({size}) : Shape({rows, size}));
+  if (bins.num_elements() > 0) std::memset(bins.raw(), 0, bins.byte_size());
+  with_count_types(values.dtype(), bins.dtype(), [&]<class Index, class T>() {
+    const T* w = weights.num_elements() > 0 ? weights.data<T>() : nullptr;
+    for (std::int64_t i = 0; i < values.num_elements(); ++i) {
+      const std::int64_t row = rank == 1 ? 0 : indices.data<std::int64_t>()[2 * i];
+      if (row < 0 || row >= rows) throw invalid_argument("index ", i, " names row ", row, " of ", rows);
+      count_element(values.data<Index>(), i, w, binary, bins.data<T>() + row * size, size);
+    }
+  });
 }
 
 template <class T, class Count>
@@ -365,6 +440,20 @@ CAUDAL_REGISTER_OP({.name = "DenseBincount",
                     .shape = dense_bincount_shape,
                     .gradient = no_gradient,
                     .cpu = prepare_bincount});
+CAUDAL_REGISTER_OP({.name = "RaggedBincount",
+                    .inputs = "splits: int64; values: Tidx; size: Tidx; weights: T",
+                    .outputs = "output: T",
+                    .attrs = "Tidx: {int32, int64}; T: {int32, int64, float, double}; binary_output: bool = false",
+                    .shape = ragged_bincount_shape,
+                    .gradient = no_gradient,
+                    .cpu = kernel_of<run_ragged_bincount>});
+CAUDAL_REGISTER_OP({.name = "SparseBincount",
+                    .inputs = "indices: int64; values: Tidx; dense_shape: int64; size: Tidx; weights: T",
+                    .outputs = "output: T",
+                    .attrs = "Tidx: {int32, int64}; T: {int32, int64, float, double}; binary_output: bool = false",
+                    .shape = sparse_bincount_shape,
+                    .gradient = no_gradient,
+                    .cpu = kernel_of<run_sparse_bincount>});
 CAUDAL_REGISTER_OP({.name = "HistogramFixedWidth",
                     .inputs = "values: T; value_range: T; nbins: int32",
                     .outputs = "out: dtype",

@@ -52,6 +52,40 @@ CAUDAL_OP_SAMPLES(DenseBincount) {
   samples.error({Tensor(std::vector<int>{1}), -3, Tensor(int32, Shape({0}))}, Code::kInvalidArgument);
 }
 
+CAUDAL_OP_SAMPLES(RaggedBincount) {
+  const Tensor splits(std::vector<std::int64_t>{0, 2, 2, 5});
+  for (const DType t : kCounted) {
+    for (const DType index : {int32, int64}) {
+      const Tensor size = index == int64 ? Tensor(std::int64_t{4}) : Tensor(4);
+      samples.add({.inputs = {splits, samples.random(index, {5}, {0, 5}), size, samples.random(t, {5})}});
+      samples.add({.inputs = {splits, samples.random(index, {5}, {0, 5}), size, Tensor(t, Shape({0}))},
+                   .attrs = {{"binary_output", true}}});
+    }
+  }
+  const Tensor none(int32, Shape({0}));
+  samples.error({splits, Tensor(std::vector<int>{1, 2}), 4, none}, Code::kInvalidArgument);
+  samples.error({splits, Tensor(std::vector<int>{1, 2, -1, 1, 1}), 4, none}, Code::kInvalidArgument);
+  samples.error({Tensor(std::vector<std::int64_t>{1, 5}), Tensor(std::vector<int>{1, 2, 0, 1, 1}), 4, none},
+                Code::kInvalidArgument);
+}
+CAUDAL_OP_SAMPLES(SparseBincount) {
+  const Tensor cells = Tensor::from<std::int64_t>({3, 2}, {0, 0, 0, 3, 2, 1}), shape(std::vector<std::int64_t>{3, 4});
+  const Tensor places = Tensor::from<std::int64_t>({3, 1}, {0, 2, 5}), length(std::vector<std::int64_t>{7});
+  for (const DType t : kCounted) {
+    for (const DType index : {int32, int64}) {
+      const Tensor size = index == int64 ? Tensor(std::int64_t{4}) : Tensor(4);
+      samples.add({.inputs = {cells, samples.random(index, {3}, {0, 5}), shape, size, samples.random(t, {3})}});
+      samples.add({.inputs = {places, samples.random(index, {3}, {0, 5}), length, size, Tensor(t, Shape({0}))},
+                   .attrs = {{"binary_output", true}}});
+    }
+  }
+  const Tensor none(int32, Shape({0}));
+  samples.error({cells, Tensor(std::vector<int>{1, 2}), shape, 4, none}, Code::kInvalidArgument);
+  samples.error({cells, Tensor(std::vector<int>{1, 2, -1}), shape, 4, none}, Code::kInvalidArgument);
+  samples.error({cells, Tensor(std::vector<int>{1, 2, 1}), Tensor(std::vector<std::int64_t>{2, 4}), 4, none},
+                Code::kInvalidArgument);
+}
+
 CAUDAL_OP_SAMPLES(HistogramFixedWidth) {
   for (const DType t : kCounted) {
     for (const DType out : {int32, int64}) {

@@ -10,6 +10,7 @@
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/scope.h"
+#include "caudal/kernels/cast.h"
 #include "caudal/kernels/gemm.h"
 #include "caudal/ops/elementwise.h"
 
@@ -84,7 +85,7 @@ void batch_matmul_shape(ShapeContext& c) {
   const Form form(c.node());
   const PartialShape a = c.with_rank_at_least(0, 2), b = c.with_rank_at_least(1, 2);
   if (!a.has_rank() || !b.has_rank()) return c.set_output(0, PartialShape::unknown());
-  const auto size = product_size(form, c.attr<DType>("T"), a.dims(), b.dims());
+  const auto size = product_size(form, c.node().input_types[0], a.dims(), b.dims());
   PartialShape batch = batch_dims(a);
   if (c.node().type() == "BatchMatMul") {
     const auto merged = batch.merge(batch_dims(b));
@@ -133,7 +134,7 @@ class BatchMatMulKernel final : public Kernel {
  public:
   explicit BatchMatMulKernel(const NodeInfo& node) : form_(node), broadcasts_(node.type() != "BatchMatMul") {}
   void run(RunContext& c) const override {
-    const Tensor &a = c.input(0), &b = c.input(1);
+    const Tensor a = in_output_type(c, 0), b = in_output_type(c, 1);
     for (int i = 0; i < 2; ++i) {
       if (c.input(i).rank() < 2) {
         throw invalid_argument((i == 0 ? form_.a : form_.b), ' ', c.input(i).describe(), " is no batch of matrices");
@@ -152,6 +153,16 @@ class BatchMatMulKernel final : public Kernel {
   }
 
  private:
+  // BatchMatMulV3 multiplies small integers in the type of the result, which holds them exactly.
+  static Tensor in_output_type(RunContext& c, int i) {
+    const Tensor& x = c.input(i);
+    const DType wanted = c.node().output_types[0];
+    if (x.dtype() == wanted) return x;
+    Tensor wide = c.allocate_temporary(wanted, x.shape());
+    kernels::cast(c.pool(), x.dtype(), x.raw(), wanted, wide.raw(), x.num_elements());
+    return wide;
+  }
+
   struct Side {
     const Tensor* tensor;
     Shape batch;
@@ -223,6 +234,17 @@ std::unique_ptr<Kernel> prepare_batch_matmul(PrepareContext& c) {
   return std::make_unique<BatchMatMulKernel>(c.node());
 }
 
+std::unique_ptr<Kernel> prepare_mixed_matmul(PrepareContext& c) {
+  const DType a = c.input_type(0), b = c.input_type(1), out = c.output_type(0);
+  const auto is_byte = [](DType t) { return t == DType::kInt8 || t == DType::kUint8; };
+  const bool bytes = is_byte(a) && is_byte(b) && out == DType::kInt32;
+  const bool one_byte = out == DType::kBFloat16 && ((a == out && is_byte(b)) || (is_byte(a) && b == out));
+  if (!bytes && !one_byte && (a != out || b != out)) {
+    throw unimplemented("no kernel for ", a, " times ", b, " as ", out, " on CPU");
+  }
+  return std::make_unique<BatchMatMulKernel>(c.node());
+}
+
 // --- Gradients ---
 
 struct Flags {
@@ -241,7 +263,7 @@ Output product_of(const std::string& op, const Output& a, const Output& b, Flags
 
 void matmul_gradient(GradientContext& c) {
   const Form form(c.node().info());
-  const std::string& op = c.node().type();
+  const std::string op = c.node().type() == "BatchMatMulV3" ? "BatchMatMulV2" : c.node().type();
   const Output grad = c.grad(0);
   // A plain transpose leaves the conjugation to be done here; an adjoint does it itself.
   const Output a = form.adjoint ? c.input(0) : conj_if_complex(c.input(0));
@@ -289,6 +311,17 @@ CAUDAL_REGISTER_OP({.name = "BatchMatMulV2",
                     .shape = batch_matmul_shape,
                     .gradient = matmul_gradient,
                     .cpu = prepare_batch_matmul});
+CAUDAL_REGISTER_OP({.name = "BatchMatMulV3",
+                    .inputs = "x: Ta; y: Tb",
+                    .outputs = "output: Tout",
+                    .attrs = "Ta: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, "
+                             "complex128}; Tb: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, "
+                             "complex64, complex128}; Tout: {bfloat16, half, float, double, int16, int32, int64, "
+                             "complex64, complex128}; adj_x: bool = false; adj_y: bool = false; "
+                             "grad_x: bool = false; grad_y: bool = false",
+                    .shape = batch_matmul_shape,
+                    .gradient = matmul_gradient,
+                    .cpu = prepare_mixed_matmul});
 
 // --- Functions ---
 

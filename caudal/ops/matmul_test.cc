@@ -68,6 +68,29 @@ CAUDAL_OP_SAMPLES(BatchMatMulV2) {
   samples.add({.inputs = {samples.random(int16, {2, 2, 3}), samples.random(int16, {3, 2})}});
 }
 
+CAUDAL_OP_SAMPLES(BatchMatMulV3) {
+  for (const DType t : {bfloat16, float32, float64, int16, int32, int64, complex64, complex128}) {
+    samples.add({.inputs = {samples.random(t, {2, 1, 2, 3}), samples.random(t, {3, 3, 2})}, .attrs = {{"Tout", t}}});
+    samples.add({.inputs = {samples.random(t, {3, 2}), samples.random(t, {2, 4, 3})},
+                 .attrs = {{"Tout", t}, {"adj_x", true}, {"adj_y", true}}});
+  }
+  for (const DType a : {int8, uint8}) {
+    for (const DType b : {int8, uint8}) {
+      samples.add({.inputs = {samples.random(a, {2, 2, 3}), samples.random(b, {3, 2})}, .attrs = {{"Tout", int32}}});
+    }
+    samples.add(
+        {.inputs = {samples.random(a, {2, 3}), samples.random(bfloat16, {3, 2})}, .attrs = {{"Tout", bfloat16}}});
+    samples.add(
+        {.inputs = {samples.random(bfloat16, {2, 3}), samples.random(a, {3, 2})}, .attrs = {{"Tout", bfloat16}}});
+  }
+  samples.add(
+      {.inputs = {Tensor::from<std::int8_t>({1, 2}, {-128, 127}), Tensor::from<std::uint8_t>({2, 1}, {255, 255})},
+       .attrs = {{"Tout", int32}},
+       .expected = {Tensor::from<int>({1, 1}, {-255})}});
+  samples.error({samples.random(float32, {2, 3}), samples.random(float32, {2, 3})}, Code::kInvalidArgument,
+                {{"Tout", float32}});
+}
+
 class MatMulTest : public testing::Test {
  protected:
   Tensor run(const Output& output, const Feeds& feeds = {}) { return Session().run(output, feeds); }
