@@ -208,9 +208,11 @@ void fill_gradient(GradientContext& c) {
 
 // A number that was fine forwards may have a bad gradient: it is checked too.
 void check_numerics_gradient(GradientContext& c) {
-  c.set_input_grad(
-      0, debugging::check_numerics(c.grad(0), "Not a number (NaN) or infinity (Inf) values detected in gradient. " +
-                                                  c.attr<std::string>("message")));
+  c.set_input_grad(0, OpBuilder(c.node().type(), {})
+                          .input(c.grad(0))
+                          .attr("message", "Not a number (NaN) or infinity (Inf) values detected in gradient. " +
+                                               c.attr<std::string>("message"))
+                          .build());
 }
 
 }  // namespace
@@ -249,6 +251,31 @@ CAUDAL_REGISTER_OP({.name = "Identity",
                     .gradient = identity_gradient,
                     .cpu = prepare_identity});
 CAUDAL_REGISTER_OP({.name = "RefIdentity",
+                    .inputs = "input: Ref(T)",
+                    .outputs = "output: Ref(T)",
+                    .attrs = "T: type",
+                    .allows_uninitialized_input = true,
+                    .shape = identity_shape,
+                    .gradient = identity_gradient,
+                    .cpu = kernel_of<run_ref_identity>});
+// Markers that rewriters and debuggers look for.
+CAUDAL_REGISTER_OP({.name = "GuaranteeConst",
+                    .inputs = "input: T",
+                    .outputs = "output: T",
+                    .attrs = "T: type",
+                    .stateful = true,
+                    .shape = identity_shape,
+                    .gradient = no_gradient,
+                    .cpu = prepare_identity});
+CAUDAL_REGISTER_OP({.name = "DebugGradientIdentity",
+                    .inputs = "input: T",
+                    .outputs = "output: T",
+                    .attrs = "T: type",
+                    .allows_uninitialized_input = true,
+                    .shape = identity_shape,
+                    .gradient = identity_gradient,
+                    .cpu = prepare_identity});
+CAUDAL_REGISTER_OP({.name = "DebugGradientRefIdentity",
                     .inputs = "input: Ref(T)",
                     .outputs = "output: Ref(T)",
                     .attrs = "T: type",
@@ -317,6 +344,14 @@ CAUDAL_REGISTER_OP({.name = "Empty",
                     .gradient = no_gradient,
                     .cpu = kernel_of<run_empty>});
 CAUDAL_REGISTER_OP({.name = "CheckNumerics",
+                    .inputs = "tensor: T",
+                    .outputs = "output: T",
+                    .attrs = "T: {bfloat16, half, float, double}; message: string",
+                    .stateful = true,
+                    .shape = unchanged_shape,
+                    .gradient = check_numerics_gradient,
+                    .cpu = prepare_check_numerics});
+CAUDAL_REGISTER_OP({.name = "CheckNumericsV2",
                     .inputs = "tensor: T",
                     .outputs = "output: T",
                     .attrs = "T: {bfloat16, half, float, double}; message: string",

@@ -40,6 +40,8 @@ CAUDAL_OP_SAMPLES(PlaceholderWithDefault) {
   }
 }
 CAUDAL_OP_SAMPLES(Identity) { each_type_and_shape(samples, kMovedTypes); }
+CAUDAL_OP_SAMPLES(GuaranteeConst) { each_type_and_shape(samples, kMovedTypes); }
+CAUDAL_OP_SAMPLES(DebugGradientIdentity) { each_type_and_shape(samples, kMovedTypes); }
 CAUDAL_OP_SAMPLES(StopGradient) { each_type_and_shape(samples, kMovedTypes); }
 CAUDAL_OP_SAMPLES(Snapshot) {
   each_type_and_shape(samples, kNumberTypes);
@@ -73,6 +75,10 @@ CAUDAL_OP_SAMPLES(RefIdentity) {
   for (const DType t : kUsualTypes) samples.add({.inputs = {Samples::variable(samples.random(t, {2, 3}))}});
   samples.covered_by("RefIdentity.PassesTheGradientOn");
 }
+CAUDAL_OP_SAMPLES(DebugGradientRefIdentity) {
+  for (const DType t : kUsualTypes) samples.add({.inputs = {Samples::variable(samples.random(t, {2, 3}))}});
+  samples.covered_by("RefIdentity.PassesTheGradientOn");
+}
 CAUDAL_OP_SAMPLES(Fill) {
   for (const DType t : kMovedTypes) samples.add({.inputs = {ints({2, 3}), samples.random(t, {})}});
   samples.add({.inputs = {longs({}), samples.random(float64, {})}});
@@ -91,7 +97,7 @@ CAUDAL_OP_SAMPLES(Empty) {
   samples.add({.inputs = {ints({})}, .attrs = {{"dtype", float32}}, .opaque_outputs = {0}});
   samples.error({ints({2, -1})}, Code::kInvalidArgument, {{"dtype", float32}});
 }
-CAUDAL_OP_SAMPLES(CheckNumerics) {
+void check_numerics_samples(Samples& samples) {
   for (const DType t : {float32, float64, float16, bfloat16}) {
     samples.add({.inputs = {samples.random(t, {2, 3})}, .attrs = {{"message", "m"}}});
   }
@@ -101,6 +107,8 @@ CAUDAL_OP_SAMPLES(CheckNumerics) {
   samples.error({Tensor(std::vector<double>{1, NAN})}, Code::kInvalidArgument, {{"message", "bad"}}, "bad");
   samples.error({Tensor(std::numeric_limits<float>::infinity())}, Code::kInvalidArgument, {{"message", "bad"}}, "bad");
 }
+CAUDAL_OP_SAMPLES(CheckNumerics) { check_numerics_samples(samples); }
+CAUDAL_OP_SAMPLES(CheckNumericsV2) { check_numerics_samples(samples); }
 
 Tensor value_of(const Output& output) { return output.node()->attr<Tensor>("value"); }
 
@@ -174,7 +182,8 @@ TEST(RefIdentity, PassesTheGradientOn) {
   Graph graph;
   const GraphScope scope(graph);
   const Output ref = raw_ops::variable_v2({2}, float64);
-  const Output same = OpBuilder("RefIdentity", {}).input(ref).build();
+  const Output marked = OpBuilder("DebugGradientRefIdentity", {}).input(ref).build();
+  const Output same = OpBuilder("RefIdentity", {}).input(marked).build();
   const Output y = multiply(same, constant({3.0, -1.0}, {.dtype = float64}));
   Session session;
   session.run(raw_ops::assign(same, constant({2.0, 4.0}, {.dtype = float64})));
