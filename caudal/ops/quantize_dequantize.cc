@@ -21,35 +21,36 @@ using Types = kernels::TypeList<float, double>;
 
 // --- Shape functions ---
 
-// input is input `at`, its bounds are the next two.
-void check_bounds_shape(ShapeContext& c, int at) {
+// The shape of the bounds, the two inputs behind input `at`.
+PartialShape bounds_shape(ShapeContext& c, int at) {
   const auto axis = c.attr<std::int64_t>("axis");
   if (axis < -1) throw invalid_argument("axis is ", axis, "; it must be at least -1");
   PartialShape bounds = c.with_rank(at + 1, axis == -1 ? 0 : 1);
   bounds = merge_shapes(bounds, c.input(at + 2));
-  if (axis == -1) return;
+  if (axis == -1) return bounds;
   const PartialShape input = c.with_rank_at_least(at, static_cast<int>(axis) + 1);
   if (input.has_rank()) {
     ShapeContext::merge_dim(bounds.dim(0), input.dim(static_cast<int>(axis)), "input_min and the axis of input");
   }
+  return bounds;
 }
 
 void quantize_shape(ShapeContext& c) {
-  check_bounds_shape(c, 0);
+  bounds_shape(c, 0);
   c.set_output(0, c.input(0));
 }
 
 void quantize_v3_shape(ShapeContext& c) {
-  check_bounds_shape(c, 0);
+  bounds_shape(c, 0);
   c.with_rank(3, 0);
   c.set_output(0, c.input(0));
 }
 
 void quantize_grad_shape(ShapeContext& c) {
-  check_bounds_shape(c, 1);
+  const PartialShape bounds = bounds_shape(c, 1);
   c.set_output(0, c.merged(0, 1));
-  c.set_output(1, c.input(2));
-  c.set_output(2, c.input(3));
+  c.set_output(1, bounds);
+  c.set_output(2, bounds);
 }
 
 // --- Kernels ---
