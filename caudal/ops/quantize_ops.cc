@@ -101,6 +101,9 @@ constexpr float kHalf = std::numeric_limits<Int>::is_signed
                                                  2)
                             : 0;
 
+// The last float that is an int32.
+constexpr float kLastFloat = 2147483520;
+
 // To the nearest integer of the type: floats beyond it become its ends.
 template <class Int>
 Int saturated(float value) {
@@ -160,7 +163,9 @@ class QuantizeKernel final : public Kernel {
     const auto scale = static_cast<float>(steps / static_cast<double>(range.high - range.low));
     if (mode_ == Mode::kMinFirst) {
       const float offset = std::round(range.low * scale) - kLeast<Int>;
-      slices.for_each(k, [&](std::int64_t i) { out[i] = saturated<Int>(std::round(in[i] * scale) - offset); });
+      slices.for_each(k, [&](std::int64_t i) {
+        out[i] = saturated<Int>(std::min(std::round(in[i] * scale) - offset, kLastFloat));
+      });
       return range;
     }
     slices.for_each(k, [&](std::int64_t i) {

@@ -7,7 +7,8 @@
 //   cs = clip(sigmoid(i) * tanh(ci) + sigmoid(f) * cs_prev); o += cs * wco (peephole); h = sigmoid(o) * tanh(cs)
 // GRU (Cho et al. 2014): [r, u] = sigmoid([x, h_prev] w_ru + b_ru); c = tanh([x, r * h_prev] w_c + b_c);
 //   h = u * h_prev + (1 - u) * c
-// half (LSTM) and float32. Errors: INVALID_ARGUMENT for shapes that do not fit. Thread safety: as building a graph.
+// half (LSTM) and float32. The gradient of BlockLSTMV2 is BlockLSTMGradV2 (TensorFlow takes BlockLSTMGrad, whose order
+// of the gates is another). Errors: INVALID_ARGUMENT for shapes that do not fit. Thread safety: as building a graph.
 #pragma once
 
 #include <source_location>
