@@ -67,6 +67,14 @@ void reshape_shape(ShapeContext& c) {
   }
 }
 
+void quantized_reshape_shape(ShapeContext& c) {
+  reshape_shape(c);
+  for (const int i : {1, 2}) {
+    c.with_rank(i + 1, 0);
+    c.set_output(i, PartialShape({}));
+  }
+}
+
 void expand_dims_shape(ShapeContext& c) {
   const PartialShape& in = c.input(0);
   const Tensor* axis = c.constant_input(1);
@@ -201,6 +209,17 @@ Shape resolved(const Tensor& tensor, const Tensor& sizes) {
 
 void run_reshape(RunContext& c) { c.set_output(0, c.input(0).reshape(resolved(c.input(0), c.input(1)))); }
 
+void run_quantized_reshape(RunContext& c) {
+  run_reshape(c);
+  for (const int i : {1, 2}) {
+    const Tensor& bound = c.input(i + 1);
+    if (bound.rank() > 1 || bound.num_elements() != 1) {
+      throw invalid_argument("input_min and input_max must be scalars, not ", bound.describe());
+    }
+    c.allocate_output(i, {}).data<float>()[0] = bound.data<float>()[0];
+  }
+}
+
 void run_expand_dims(RunContext& c) {
   const Tensor& x = c.input(0);
   const int axis = normalized_axis(scalar_int(c.input(1), "dim"), x.rank() + 1, "dim");
@@ -306,6 +325,13 @@ CAUDAL_REGISTER_OP({.name = "Reshape",
                     .shape = reshape_shape,
                     .gradient = view_gradient,
                     .cpu = prepare_view<run_reshape>});
+CAUDAL_REGISTER_OP({.name = "QuantizedReshape",
+                    .inputs = "tensor: T; shape: Tshape; input_min: float; input_max: float",
+                    .outputs = "output: T; output_min: float; output_max: float",
+                    .attrs = "T: type; Tshape: {int32, int64} = DT_INT32",
+                    .shape = quantized_reshape_shape,
+                    .gradient = no_gradient,
+                    .cpu = prepare_view<run_quantized_reshape>});
 CAUDAL_REGISTER_OP({.name = "ExpandDims",
                     .inputs = "input: T; dim: Tdim",
                     .outputs = "output: T",

@@ -38,6 +38,14 @@ CAUDAL_OP_SAMPLES(Reshape) {
   samples.error({samples.random(float32, {5}), ints({2, -1})}, Code::kInvalidArgument);
   samples.error({samples.random(float32, {4}), ints({-1, -1})}, Code::kInvalidArgument);
 }
+CAUDAL_OP_SAMPLES(QuantizedReshape) {
+  for (const DType t : {DType::kQuint8, DType::kQint32}) {
+    samples.add({.inputs = {samples.random(t, {2, 6}), ints({3, -1}), Tensor(-1.0F), Tensor(2.0F)}});
+  }
+  samples.error({samples.random(float32, {5}), ints({2, -1}), Tensor(-1.0F), Tensor(2.0F)}, Code::kInvalidArgument);
+  samples.error({samples.random(float32, {4}), ints({2, 2}), Tensor(-1.0F), Tensor(std::vector<float>{1, 2})},
+                Code::kInvalidArgument);
+}
 CAUDAL_OP_SAMPLES(ExpandDims) {
   for (const DType t : kMovedTypes) samples.add({.inputs = {samples.random(t, {2, 3}), Tensor(-1)}});
   samples.add({.inputs = {samples.random(float64, {}), Tensor(0)}});
