@@ -28,6 +28,12 @@ struct Fans {
   double in = 1, out = 1;
 };
 
+// The shape of the whole variable of which a part is made; null outside PartOfVariable.
+const Shape*& whole_shape() {
+  thread_local const Shape* whole = nullptr;
+  return whole;
+}
+
 // TensorFlow's rule: the last two sizes are inputs and outputs, those before them the window.
 Fans fans_of(const Shape& shape) {
   if (shape.rank() == 0) return {};
@@ -60,6 +66,9 @@ Initializer scaled(double scale, const char* mode, const char* distribution, con
 }
 
 }  // namespace
+
+PartOfVariable::PartOfVariable(const Shape& whole) : outer_(whole_shape()) { whole_shape() = &whole; }
+PartOfVariable::~PartOfVariable() { whole_shape() = outer_; }
 
 Initializer zeros_initializer() {
   return [](const Shape& shape, DType dtype) { return zeros(sizes(shape), dtype); };
@@ -108,7 +117,7 @@ Initializer variance_scaling_initializer(const VarianceScalingOptions& options) 
         .hint("Use \"truncated_normal\", \"untruncated_normal\" or \"uniform\".");
   }
   return [o](const Shape& shape, DType dtype) {
-    const Fans fans = fans_of(shape);
+    const Fans fans = fans_of(whole_shape() == nullptr ? shape : *whole_shape());
     const double n = o.mode == "fan_in" ? fans.in : o.mode == "fan_out" ? fans.out : (fans.in + fans.out) / 2;
     const double variance = o.scale / std::max(1.0, n);
     if (o.distribution == "uniform") {
@@ -160,8 +169,9 @@ Initializer activation_initializer(std::string_view activation, const VarianceSc
 
 Initializer uniform_unit_scaling_initializer(double factor, const RandomInitializerOptions& options) {
   return [=](const Shape& shape, DType dtype) {
+    const Shape& whole = whole_shape() == nullptr ? shape : *whole_shape();
     double inputs = 1;
-    for (int i = 0; i + 1 < shape.rank(); ++i) inputs *= static_cast<double>(shape[i]);
+    for (int i = 0; i + 1 < whole.rank(); ++i) inputs *= static_cast<double>(whole[i]);
     const double limit = std::sqrt(3 / std::max(1.0, inputs)) * factor;
     return random_uniform_initializer(-limit, limit, options).function()(shape, dtype);
   };

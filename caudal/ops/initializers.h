@@ -41,6 +41,19 @@ class CAUDAL_API Initializer {
   std::optional<Operand> value_;
 };
 
+// While it lives, initialisers called in this thread make a part of a larger variable: those that scale by the number
+// of inputs and outputs take those of the whole. Used by get_partitioned_variable().
+class CAUDAL_API PartOfVariable {
+ public:
+  explicit PartOfVariable(const Shape& whole);
+  ~PartOfVariable();
+  PartOfVariable(const PartOfVariable&) = delete;
+  PartOfVariable& operator=(const PartOfVariable&) = delete;
+
+ private:
+  const Shape* outer_;
+};
+
 CAUDAL_API Initializer zeros_initializer();
 CAUDAL_API Initializer ones_initializer();
 // `value`, a number or a tensor that fills the shape in row-major order.

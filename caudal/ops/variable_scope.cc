@@ -268,6 +268,8 @@ Variable make_part(const VariableSlice& slice, int index, GetVariableOptions opt
   }
   const bool trainable = std::exchange(options.trainable, false);
   const auto collections = std::exchange(options.collections, {});
+  const Shape whole(slice.full_shape);
+  const PartOfVariable part(whole);
   Variable::Parts parts = make(name, options, scope).parts();
   parts.trainable = trainable;
   parts.slice = std::make_shared<const VariableSlice>(slice);

@@ -243,6 +243,11 @@ def initializers():
         v = tf_slim.variance_scaling_initializer
         c.run(v(seed=3)((4, 6)), v(factor=1.0, mode="FAN_AVG", uniform=True, seed=4)((4, 6)),
               v(factor=1.5, mode="FAN_OUT", seed=5)((3, 3, 2, 4)))
+    with Case("partitioned_initializer") as c:
+        cut = t.fixed_size_partitioner(2)
+        t.get_variable("g", (4, 6), initializer=i.glorot_uniform(3), partitioner=cut)
+        t.get_variable("u", (4, 6), initializer=t.uniform_unit_scaling_initializer(1.5, seed=4), partitioner=cut)
+        c.run(keep_initial=True)
     with Case("orthogonal") as c:
         c.run(t.initializers.orthogonal(seed=5)((6, 4)), t.initializers.orthogonal(2.0, seed=6)((3, 2, 8)))
 
