@@ -34,7 +34,7 @@ CAUDAL_API bool greater_is_better(MonitorMode mode, const std::string& monitor);
 class CAUDAL_API WeightsSnapshot {
  public:
   bool empty() const { return values_.empty(); }
-  // Of all global variables that have a value.
+  // Of all global variables. Throws FAILED_PRECONDITION for one without a value, as a saver does.
   void take(Session& session);
   // Sets them. REQUIRES: the session of take(), or one of the same graph.
   void restore(Session& session) const;
