@@ -125,7 +125,10 @@ class Decoder {
     source_.size = bytes.size();
     source_.recover = recover;
     progress_.progress_monitor = watch_scans;
-    if (!read_header()) fail();
+    if (!read_header()) {
+      jpeg_destroy_decompress(&info_);  // no destructor runs after a constructor that throws
+      fail();
+    }
   }
   ~Decoder() { jpeg_destroy_decompress(&info_); }
   Decoder(const Decoder&) = delete;
