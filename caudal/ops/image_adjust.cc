@@ -20,6 +20,7 @@
 #include "caudal/ops/reduction.h"
 #include "caudal/ops/selection.h"
 #include "caudal/ops/shape_ops.h"
+#include "caudal/ops/stateless_random.h"
 
 namespace caudal::inline v0::image {
 namespace {
@@ -127,6 +128,10 @@ Output draw(float lower, float upper, const RandomImageOptions& options) {
   return random_uniform(Tensor(DType::kInt32, {0}), {.minval = lower, .maxval = upper, .seed = options.seed});
 }
 
+Output draw(float lower, float upper, const Operand& seed) {
+  return random::stateless_uniform(Tensor(DType::kInt32, {0}), seed, {.minval = lower, .maxval = upper});
+}
+
 void check_range(float lower, float upper) {
   if (!(lower >= 0 && upper > lower)) {
     throw invalid_argument("the factors from ", lower, " to ", upper, " must not be negative and leave some to draw");
@@ -136,6 +141,12 @@ void check_range(float lower, float upper) {
 void check_delta(float max_delta, float most) {
   if (!(max_delta >= 0 && max_delta <= most)) {
     throw invalid_argument("max_delta is ", max_delta, "; 0 to ", most, " is wanted");
+  }
+}
+
+void check_qualities(std::int64_t least, std::int64_t most) {
+  if (least < 0 || most > 100 || least >= most) {
+    throw invalid_argument("qualities from ", least, " to ", most, " must be from 0 to 100 and leave some to draw");
   }
 }
 
@@ -237,15 +248,49 @@ Output random_saturation(const Operand& image, float lower, float upper, const R
 Output random_jpeg_quality(const Operand& image, std::int64_t min_jpeg_quality, std::int64_t max_jpeg_quality,
                            const RandomImageOptions& options) {
   const LocationScope where(options.where);
-  if (min_jpeg_quality < 0 || max_jpeg_quality > 100 || min_jpeg_quality >= max_jpeg_quality) {
-    throw invalid_argument("qualities from ", min_jpeg_quality, " to ", max_jpeg_quality,
-                           " must be from 0 to 100 and leave some to draw");
-  }
-  const Output quality = random_uniform(Tensor(DType::kInt32, {0}), {.minval = static_cast<int>(min_jpeg_quality),
-                                                                     .maxval = static_cast<int>(max_jpeg_quality),
-                                                                     .dtype = DType::kInt32,
-                                                                     .seed = options.seed});
-  return adjust_jpeg_quality(image, quality);
+  check_qualities(min_jpeg_quality, max_jpeg_quality);
+  return adjust_jpeg_quality(image,
+                             random_uniform(Tensor(DType::kInt32, {0}), {.minval = static_cast<int>(min_jpeg_quality),
+                                                                         .maxval = static_cast<int>(max_jpeg_quality),
+                                                                         .dtype = DType::kInt32,
+                                                                         .seed = options.seed}));
+}
+
+Output stateless_random_brightness(const Operand& image, float max_delta, const Operand& seed,
+                                   const OpOptions& options) {
+  const LocationScope where(options.where);
+  check_delta(max_delta, std::numeric_limits<float>::max());
+  return adjust_brightness(image, draw(-max_delta, max_delta, seed));
+}
+
+Output stateless_random_contrast(const Operand& image, float lower, float upper, const Operand& seed,
+                                 const OpOptions& options) {
+  const LocationScope where(options.where);
+  check_range(lower, upper);
+  return adjust_contrast(image, draw(lower, upper, seed));
+}
+
+Output stateless_random_hue(const Operand& image, float max_delta, const Operand& seed, const OpOptions& options) {
+  const LocationScope where(options.where);
+  check_delta(max_delta, 0.5F);
+  return adjust_hue(image, draw(-max_delta, max_delta, seed));
+}
+
+Output stateless_random_saturation(const Operand& image, float lower, float upper, const Operand& seed,
+                                   const OpOptions& options) {
+  const LocationScope where(options.where);
+  check_range(lower, upper);
+  return adjust_saturation(image, draw(lower, upper, seed));
+}
+
+Output stateless_random_jpeg_quality(const Operand& image, std::int64_t min_jpeg_quality, std::int64_t max_jpeg_quality,
+                                     const Operand& seed, const OpOptions& options) {
+  const LocationScope where(options.where);
+  check_qualities(min_jpeg_quality, max_jpeg_quality);
+  return adjust_jpeg_quality(image, random::stateless_uniform(Tensor(DType::kInt32, {0}), seed,
+                                                              {.minval = static_cast<int>(min_jpeg_quality),
+                                                               .maxval = static_cast<int>(max_jpeg_quality),
+                                                               .dtype = DType::kInt32}));
 }
 
 Output gaussian_noise(const Operand& image, float stddev, const RandomImageOptions& options) {

@@ -43,6 +43,18 @@ CAUDAL_API Output random_saturation(const Operand& image, float lower, float upp
                                     const RandomImageOptions& options = {});
 CAUDAL_API Output random_jpeg_quality(const Operand& image, std::int64_t min_jpeg_quality,
                                       std::int64_t max_jpeg_quality, const RandomImageOptions& options = {});
+// The same with the numbers of `seed`, two integers of which the result is a function (caudal/ops/stateless_random.h).
+CAUDAL_API Output stateless_random_brightness(const Operand& image, float max_delta, const Operand& seed,
+                                              const OpOptions& options = {});
+CAUDAL_API Output stateless_random_contrast(const Operand& image, float lower, float upper, const Operand& seed,
+                                            const OpOptions& options = {});
+CAUDAL_API Output stateless_random_hue(const Operand& image, float max_delta, const Operand& seed,
+                                       const OpOptions& options = {});
+CAUDAL_API Output stateless_random_saturation(const Operand& image, float lower, float upper, const Operand& seed,
+                                              const OpOptions& options = {});
+CAUDAL_API Output stateless_random_jpeg_quality(const Operand& image, std::int64_t min_jpeg_quality,
+                                                std::int64_t max_jpeg_quality, const Operand& seed,
+                                                const OpOptions& options = {});
 // With normal noise of that deviation added (floating types).
 CAUDAL_API Output gaussian_noise(const Operand& image, float stddev, const RandomImageOptions& options = {});
 

@@ -188,6 +188,27 @@ TEST_F(ImageFunctions, SeedsAreTensorFlows) {
   seeded("random_jpeg_quality", [&] { return image::random_jpeg_quality(value("one"), 20, 70, {.seed = 19}); });
 }
 
+TEST_F(ImageFunctions, StatelessSeedsAreTensorFlows) {
+  const std::vector<int> seed = {7, 11};
+  expect("stateless_random_flip_left_right",
+         [&](const auto& input) { return image::stateless_random_flip_left_right(input("two"), seed); });
+  expect("stateless_random_flip_up_down",
+         [&](const auto& input) { return image::stateless_random_flip_up_down(input("two"), seed); });
+  expect("stateless_random_crop", [&](const auto& input) {
+    return image::stateless_random_crop(input("one"), {3, 4, 3}, seed);
+  });
+  expect("stateless_random_brightness",
+         [&](const auto& input) { return image::stateless_random_brightness(input("one"), 0.3F, seed); });
+  expect("stateless_random_contrast",
+         [&](const auto& input) { return image::stateless_random_contrast(input("byte"), 0.3F, 1.8F, seed); });
+  expect("stateless_random_hue",
+         [&](const auto& input) { return image::stateless_random_hue(input("one"), 0.2F, seed); });
+  expect("stateless_random_saturation",
+         [&](const auto& input) { return image::stateless_random_saturation(input("byte"), 0.3F, 1.8F, seed); });
+  expect("stateless_random_jpeg_quality",
+         [&](const auto& input) { return image::stateless_random_jpeg_quality(input("one"), 20, 70, seed); });
+}
+
 TEST_F(ImageFunctions, NoiseHasItsDeviation) {
   Graph graph;
   const GraphScope scope(graph);

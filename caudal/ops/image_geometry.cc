@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "caudal/base/error.h"
+#include "caudal/base/function_ref.h"
 #include "caudal/graph/constant_value.h"
 #include "caudal/graph/scope.h"
 #include "caudal/ops/cast.h"
@@ -21,6 +22,7 @@
 #include "caudal/ops/scale_and_translate.h"
 #include "caudal/ops/shape_ops.h"
 #include "caudal/ops/slicing.h"
+#include "caudal/ops/stateless_random.h"
 #include "caudal/ops/transpose_ops.h"
 
 namespace caudal::inline v0::image {
@@ -211,19 +213,33 @@ Output flipped(const Operand& image, int axis) {
   return reverse(picture.value(), {picture.row_axis() + axis});
 }
 
-Output randomly_flipped(const Operand& image, int axis, const RandomImageOptions& options) {
+// Uniform numbers of [0, 1), of a shape.
+using Draw = FunctionRef<Output(const Operand& shape)>;
+
+Output randomly_flipped(const Operand& image, int axis, Draw draw) {
   const Picture picture(image);
   const Output& value = picture.value();
   const Output mirrored = reverse(value, {picture.row_axis() + axis});
   if (!picture.is_batch()) {
-    const Output drawn = random_uniform(Tensor(DType::kInt32, {0}), {.seed = options.seed});
+    const Output drawn = draw(Tensor(DType::kInt32, {0}));
     return cond(
         less(drawn, 0.5F), [&] { return mirrored; }, [&] { return value; });
   }
   const Output count = slice(shape_of(value), {0}, {1});
-  const Output drawn = random_uniform(count, {.seed = options.seed});
+  const Output drawn = draw(count);
   const Output flips = cast(round(reshape(drawn, {-1, 1, 1, 1})), value.dtype());
   return flips * mirrored + (1 - flips) * value;
+}
+
+constexpr std::int32_t kMostInt = std::numeric_limits<std::int32_t>::max();
+
+// `draw`: integers of [0, kMostInt).
+Output randomly_cropped(const Operand& value, const Operand& size, Draw draw) {
+  const Output x = value.to_output(), sizes = size.to_output(DType::kInt32);
+  const Output all = shape_of(x);
+  // A size that does not fit leaves no place; the slice then says so.
+  const Output places = maximum(all - sizes + 1, 1);
+  return slice(x, draw(shape_of(all)) % places, sizes);
 }
 
 }  // namespace
@@ -342,14 +358,17 @@ Output pad_to_bounding_box(const Operand& image, std::int64_t offset_height, std
 Output random_crop(const Operand& value, const Operand& size, const RandomImageOptions& options) {
   const LocationScope where(options.where);
   const NameScope scope(options.name.empty() ? "random_crop" : options.name);
-  const Output x = value.to_output(), sizes = size.to_output(DType::kInt32);
-  const Output all = shape_of(x);
-  // A size that does not fit leaves no place; the slice then says so.
-  const Output places = maximum(all - sizes + 1, 1);
-  const Output drawn = random_uniform(
-      shape_of(all),
-      {.maxval = std::numeric_limits<std::int32_t>::max(), .dtype = DType::kInt32, .seed = options.seed});
-  return slice(x, drawn % places, sizes);
+  return randomly_cropped(value, size, [&](const Operand& shape) {
+    return random_uniform(shape, {.maxval = kMostInt, .dtype = DType::kInt32, .seed = options.seed});
+  });
+}
+
+Output stateless_random_crop(const Operand& value, const Operand& size, const Operand& seed, const OpOptions& options) {
+  const LocationScope where(options.where);
+  const NameScope scope("stateless_random_crop");
+  return randomly_cropped(value, size, [&](const Operand& shape) {
+    return random::stateless_uniform(shape, seed, {.maxval = kMostInt, .dtype = DType::kInt32});
+  });
 }
 
 Output flip_left_right(const Operand& image, const OpOptions& options) {
@@ -386,13 +405,27 @@ Output rot90(const Operand& image, std::int64_t k, const OpOptions& options) {
 Output random_flip_left_right(const Operand& image, const RandomImageOptions& options) {
   const LocationScope where(options.where);
   const NameScope scope(options.name.empty() ? "random_flip_left_right" : options.name);
-  return randomly_flipped(image, 1, options);
+  return randomly_flipped(image, 1,
+                          [&](const Operand& shape) { return random_uniform(shape, {.seed = options.seed}); });
 }
 
 Output random_flip_up_down(const Operand& image, const RandomImageOptions& options) {
   const LocationScope where(options.where);
   const NameScope scope(options.name.empty() ? "random_flip_up_down" : options.name);
-  return randomly_flipped(image, 0, options);
+  return randomly_flipped(image, 0,
+                          [&](const Operand& shape) { return random_uniform(shape, {.seed = options.seed}); });
+}
+
+Output stateless_random_flip_left_right(const Operand& image, const Operand& seed, const OpOptions& options) {
+  const LocationScope where(options.where);
+  const NameScope scope("stateless_random_flip_left_right");
+  return randomly_flipped(image, 1, [&](const Operand& shape) { return random::stateless_uniform(shape, seed); });
+}
+
+Output stateless_random_flip_up_down(const Operand& image, const Operand& seed, const OpOptions& options) {
+  const LocationScope where(options.where);
+  const NameScope scope("stateless_random_flip_up_down");
+  return randomly_flipped(image, 0, [&](const Operand& shape) { return random::stateless_uniform(shape, seed); });
 }
 
 Output rotate(const Operand& images, const Operand& angles, const MoveOptions& options) {

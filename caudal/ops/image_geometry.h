@@ -68,6 +68,10 @@ struct RandomImageOptions {
 // A block of `size` (int32, one for each dimension) at a random place of `value`, of any rank.
 CAUDAL_API Output random_crop(const Operand& value, const Operand& size, const RandomImageOptions& options = {});
 
+// The same with the numbers of `seed`, two integers of which the result is a function (caudal/ops/stateless_random.h).
+CAUDAL_API Output stateless_random_crop(const Operand& value, const Operand& size, const Operand& seed,
+                                        const OpOptions& options = {});
+
 // ---- Ways round
 
 CAUDAL_API Output flip_left_right(const Operand& image, const OpOptions& options = {});
@@ -79,6 +83,11 @@ CAUDAL_API Output rot90(const Operand& image, std::int64_t k = 1, const OpOption
 // Flipped or not, with equal chances; each picture of a batch by itself (those are of number types).
 CAUDAL_API Output random_flip_left_right(const Operand& image, const RandomImageOptions& options = {});
 CAUDAL_API Output random_flip_up_down(const Operand& image, const RandomImageOptions& options = {});
+
+CAUDAL_API Output stateless_random_flip_left_right(const Operand& image, const Operand& seed,
+                                                   const OpOptions& options = {});
+CAUDAL_API Output stateless_random_flip_up_down(const Operand& image, const Operand& seed,
+                                                const OpOptions& options = {});
 
 struct MoveOptions {
   std::string interpolation = "NEAREST";  // or "BILINEAR"

@@ -74,6 +74,15 @@ dy, dx = image.image_gradients(tf.constant(x))
 add("image_gradients/dy", dy)
 add("image_gradients/dx", dx)
 add("sobel_edges", image.sobel_edges(tf.constant(x)))
+seed = (7, 11)
+add("stateless_random_flip_left_right", image.stateless_random_flip_left_right(two, seed))
+add("stateless_random_flip_up_down", image.stateless_random_flip_up_down(two, seed))
+add("stateless_random_crop", image.stateless_random_crop(one, (3, 4, 3), seed))
+add("stateless_random_brightness", image.stateless_random_brightness(one, 0.3, seed))
+add("stateless_random_contrast", image.stateless_random_contrast(byte, 0.3, 1.8, seed))
+add("stateless_random_hue", image.stateless_random_hue(one, 0.2, seed))
+add("stateless_random_saturation", image.stateless_random_saturation(byte, 0.3, 1.8, seed))
+add("stateless_random_jpeg_quality", image.stateless_random_jpeg_quality(one, 20, 70, seed))
 # Seeded: two runs in one session each.
 tf1 = tf.compat.v1
 image1 = tf1.image
