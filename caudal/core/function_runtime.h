@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@
 
 namespace caudal::inline v0 {
 
+class NodeStates;
 struct StepContext;
 
 // Lives in the session, shared by its steps. Thread-safe.
@@ -34,6 +37,14 @@ class CAUDAL_API FunctionRuntime {
     bool stateful = false;
   };
 
+  // What calls functions outside of steps, in threads of its own (iterators over datasets), and so must end before the
+  // runtime does. functions_end() may be called once and must not return while a call is in progress.
+  class CAUDAL_API User {
+   public:
+    virtual ~User();
+    virtual void functions_end() noexcept = 0;
+  };
+
   static constexpr int kMaxDepth = 1000;  // of nested calls; beyond: RESOURCE_EXHAUSTED
 
   virtual ~FunctionRuntime();
@@ -46,8 +57,22 @@ class CAUDAL_API FunctionRuntime {
   // Runs in this thread with the caller's step: its cancellation, deadline, rendezvous and containers; states of the
   // body's nodes are the instantiation's. Throws what the body throws. REQUIRES: the signature cannot wait.
   virtual std::vector<Tensor> run(Handle handle, const StepContext& caller, std::vector<Tensor> arguments) = 0;
+  // The same with states of the body's own nodes kept in `states`: of an iterator, which begins anew with each pass.
+  virtual std::vector<Tensor> run(Handle handle, const StepContext& caller, NodeStates& states,
+                                  std::vector<Tensor> arguments) = 0;
   // The same for any function. Never blocks; calls done once, maybe before it returns. `caller` must live until then.
   virtual void run_async(Handle handle, const StepContext& caller, std::vector<Tensor> arguments, Done done) = 0;
+
+  // `user` is told when the runtime ends, if it still lives then.
+  void add_user(std::weak_ptr<User> user);
+
+ protected:
+  // Implementations call it at the start of their destructor.
+  void end_users();
+
+ private:
+  std::mutex users_mutex_;
+  std::vector<std::weak_ptr<User>> users_;
 };
 
 }  // namespace caudal::inline v0

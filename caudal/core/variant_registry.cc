@@ -31,6 +31,24 @@ Variant VariantOps::decode_tensors(std::string_view bytes, std::vector<Tensor> t
 }
 
 FunctionRuntime::~FunctionRuntime() = default;
+FunctionRuntime::User::~User() = default;
+
+void FunctionRuntime::add_user(std::weak_ptr<User> user) {
+  const std::lock_guard lock(users_mutex_);
+  std::erase_if(users_, [](const std::weak_ptr<User>& known) { return known.expired(); });
+  users_.push_back(std::move(user));
+}
+
+void FunctionRuntime::end_users() {
+  std::vector<std::weak_ptr<User>> users;
+  {
+    const std::lock_guard lock(users_mutex_);
+    users.swap(users_);
+  }
+  for (const std::weak_ptr<User>& known : users) {
+    if (const auto user = known.lock()) user->functions_end();
+  }
+}
 
 void register_variant(std::unique_ptr<VariantOps> ops) {
   std::lock_guard lock(registry().mutex);

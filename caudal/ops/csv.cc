@@ -1,6 +1,5 @@
 #include "caudal/ops/csv.h"
 
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -12,6 +11,7 @@
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/scope.h"
+#include "caudal/ops/csv_field.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -90,40 +90,15 @@ class FieldReader {
   std::size_t at_ = 0;
 };
 
-// The whole text as a number, white space around it aside.
-template <class T>
-bool parse_number(std::string_view text, T* value) {
-  text = trim(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
 struct Place {
   std::size_t field;
   std::int64_t record;
 };
 
-template <class T>
-void store_number(const std::string& text, const Place& place, Tensor& column) {
-  if (parse_number(text, &column.data<T>()[place.record])) return;
+void store(const std::string& text, const Place& place, Tensor& column) {
+  if (parse_csv_field(text, column, place.record)) return;
   throw invalid_argument("Field ", place.field, " in record ", place.record, " is not a valid ", column.dtype(), ": ",
                          escaped(text));
-}
-
-void store(std::string text, const Place& place, Tensor& column) {
-  switch (column.dtype()) {
-    case DType::kFloat:
-      return store_number<float>(text, place, column);
-    case DType::kDouble:
-      return store_number<double>(text, place, column);
-    case DType::kInt32:
-      return store_number<std::int32_t>(text, place, column);
-    case DType::kInt64:
-      return store_number<std::int64_t>(text, place, column);
-    default:
-      column.data<std::string>()[place.record] = std::move(text);
-  }
 }
 
 void store_default(const Tensor& value, const Place& place, Tensor& column) {
@@ -178,7 +153,7 @@ class DecodeCsvKernel final : public Kernel {
         if (fields[f].empty() || fields[f] == na_value_) {
           store_default(c.input(static_cast<int>(f) + 1), {f, i}, *out[f]);
         } else {
-          store(std::move(fields[f]), {f, i}, *out[f]);
+          store(fields[f], {f, i}, *out[f]);
         }
       }
     }

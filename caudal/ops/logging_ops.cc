@@ -15,6 +15,7 @@
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
 #include "caudal/graph/scope.h"
+#include "caudal/ops/native_function.h"
 #include "caudal/ops/tensor_summary.h"
 
 namespace caudal::inline v0 {
@@ -136,8 +137,35 @@ std::unique_ptr<Kernel> prepare_string_format(PrepareContext& c) { return std::m
 
 void run_timestamp(RunContext& c) { c.set_output(0, Tensor(static_cast<double>(c.step().env->now_micros()) / 1e6)); }
 
-// A Python function lives in the Python process that made the graph.
+class NativeKernel final : public Kernel {
+ public:
+  explicit NativeKernel(std::shared_ptr<const NativeFunction> function) : function_(std::move(function)) {}
+  void run(RunContext& c) const override {
+    std::vector<Tensor> arguments;
+    for (int i = 0; i < c.num_inputs(); ++i) arguments.push_back(c.take_input(i));
+    std::vector<Tensor> results = (*function_)(arguments);
+    if (std::ssize(results) != c.num_outputs()) {
+      throw invalid_argument("the C++ function gives ", results.size(), " tensors; ", c.num_outputs(), " are wanted");
+    }
+    for (int i = 0; i < c.num_outputs(); ++i) {
+      Tensor& result = results[static_cast<std::size_t>(i)];
+      if (result.dtype() != c.node().output_types[static_cast<std::size_t>(i)]) {
+        throw invalid_argument("the C++ function gives ", result.describe(), " as result ", i, "; ",
+                               c.node().output_types[static_cast<std::size_t>(i)], " is wanted");
+      }
+      c.set_output(i, std::move(result));
+    }
+  }
+
+ private:
+  const std::shared_ptr<const NativeFunction> function_;
+};
+
+// A Python function lives in the Python process that made the graph; a C++ function of this process can be called.
 std::unique_ptr<Kernel> prepare_py_func(PrepareContext& c) {
+  if (auto function = find_native_function(c.attr<std::string>("token"))) {
+    return std::make_unique<NativeKernel>(std::move(function));
+  }
   throw unimplemented("the function '", c.attr<std::string>("token"), "' is Python code of another process")
       .hint("Build that part of the graph from ops.");
 }

@@ -1,11 +1,9 @@
 // MapDefun: a function called with every row of its arguments, the results stacked.
-#include <algorithm>
-#include <cstring>
-
 #include "caudal/base/error.h"
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
 #include "caudal/ops/function_call.h"
+#include "caudal/ops/row_copy.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -39,33 +37,6 @@ void map_shape(ShapeContext& c) {
 
 // ---- Kernel
 
-template <class T>
-void copy_elements(const Tensor& from, Tensor& to, std::int64_t first) {
-  std::copy_n(from.data<T>(), from.num_elements(), to.data<T>() + first);
-}
-
-// Writes `row` at position i of `stack`, whose rows have its shape.
-void put_row(const Tensor& row, Tensor& stack, std::int64_t i) {
-  const std::int64_t first = i * row.num_elements();
-  switch (row.dtype()) {
-    case DType::kString:
-      return copy_elements<std::string>(row, stack, first);
-    case DType::kVariant:
-      return copy_elements<Variant>(row, stack, first);
-    case DType::kResource:
-      return copy_elements<ResourceHandle>(row, stack, first);
-    default:
-      if (row.byte_size() == 0) return;
-      std::memcpy(stack.raw() + static_cast<std::size_t>(i) * row.byte_size(), row.raw(), row.byte_size());
-  }
-}
-
-Shape with_rows(std::int64_t rows, const Shape& row) {
-  std::vector<std::int64_t> dims{rows};
-  for (int d = 0; d < row.rank(); ++d) dims.push_back(row[d]);
-  return Shape(dims);
-}
-
 class MapCalls final : public CallSequence {
  public:
   MapCalls(RunContext& context, Handle function, int num_mapped)
@@ -87,9 +58,7 @@ class MapCalls final : public CallSequence {
     arguments.reserve(static_cast<std::size_t>(context_.num_inputs()));
     for (int i = 0; i < num_mapped_; ++i) {
       const Tensor& argument = context_.input(i);
-      std::vector<std::int64_t> dims;
-      for (int d = 1; d < argument.rank(); ++d) dims.push_back(argument.dim(d));
-      arguments.push_back(argument.rows(row_, row_ + 1).reshape(Shape(dims)));
+      arguments.push_back(ops::take_row(argument, row_));
     }
     for (int i = num_mapped_; i < context_.num_inputs(); ++i) arguments.push_back(context_.input(i));
     return true;
@@ -100,11 +69,11 @@ class MapCalls final : public CallSequence {
       const Tensor& result = results[i];
       check_shape(static_cast<int>(i), result.shape());
       if (row_ == 0) {
-        stacks_.push_back(context_.allocate_temporary(result.dtype(), with_rows(rows_, result.shape())));
-      } else if (stacks_[i].shape() != with_rows(rows_, result.shape())) {
+        stacks_.push_back(context_.allocate_temporary(result.dtype(), ops::stacked_shape(rows_, result.shape())));
+      } else if (stacks_[i].shape() != ops::stacked_shape(rows_, result.shape())) {
         throw invalid_argument("result ", i, " of row ", row_, " has shape ", result.shape(), ", not that of row 0");
       }
-      put_row(result, stacks_[i], row_);
+      ops::put_row(result, stacks_[i], row_);
     }
     ++row_;
   }
@@ -130,7 +99,7 @@ class MapCalls final : public CallSequence {
       if (!shape) {
         throw invalid_argument("there are no rows, and output_shapes does not fully say the shape of result ", i);
       }
-      stacks_.emplace_back(context_.node().output_types[static_cast<std::size_t>(i)], with_rows(0, *shape));
+      stacks_.emplace_back(context_.node().output_types[static_cast<std::size_t>(i)], ops::stacked_shape(0, *shape));
     }
   }
 

@@ -72,11 +72,7 @@ void components_shape(ShapeContext& c) {
 
 // ---- Kernels
 
-void set_optional(RunContext& c, Optional value) {
-  Tensor output(DType::kVariant, Shape());
-  output.data<Variant>()[0] = Variant(std::make_shared<Optional>(std::move(value)));
-  c.set_output(0, std::move(output));
-}
+Tensor tensor_of(Optional value) { return Tensor::scalar(Variant(std::make_shared<Optional>(std::move(value)))); }
 
 const Optional& optional_input(const RunContext& c) {
   const Tensor& input = c.input(0);
@@ -89,10 +85,10 @@ const Optional& optional_input(const RunContext& c) {
 void run_from_value(RunContext& c) {
   std::vector<Tensor> values;
   for (int i = 0; i < c.num_inputs(); ++i) values.push_back(c.take_input(i));
-  set_optional(c, Optional(std::move(values)));
+  c.set_output(0, optional_value(std::move(values)));
 }
 
-void run_none(RunContext& c) { set_optional(c, Optional()); }
+void run_none(RunContext& c) { c.set_output(0, optional_nothing()); }
 
 void run_has_value(RunContext& c) { c.set_output(0, Tensor(optional_input(c).has_value())); }
 
@@ -159,6 +155,9 @@ CAUDAL_REGISTER_OP({.name = "OptionalGetValue",
                     .cpu = kernel_of<run_get_value>});
 
 // ---- Public functions
+
+Tensor optional_value(std::vector<Tensor> components) { return tensor_of(Optional(std::move(components))); }
+Tensor optional_nothing() { return tensor_of(Optional()); }
 
 namespace raw_ops {
 

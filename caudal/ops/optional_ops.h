@@ -7,6 +7,14 @@
 #include "caudal/base/export.h"
 #include "caudal/graph/builder.h"
 
+namespace caudal::inline v0 {
+
+// For kernels: a scalar variant with these components, and one with nothing.
+Tensor optional_value(std::vector<Tensor> components);
+Tensor optional_nothing();
+
+}  // namespace caudal::inline v0
+
 namespace caudal::inline v0::raw_ops {
 
 // Scalar variants: one that holds `components`, one that holds nothing.

@@ -1,12 +1,12 @@
 #include "caudal/ops/record_source.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "caudal/base/error.h"
 #include "caudal/formats/compression.h"
 #include "caudal/formats/tfrecord.h"
+#include "caudal/ops/line_reader.h"
 
 namespace caudal::inline v0::internal {
 
@@ -63,7 +63,7 @@ class WholeFileSource final : public RecordSource {
   std::unique_ptr<SequentialFile> file_;
 };
 
-// Lines under "file:number", counted from 1. Carriage returns are dropped.
+// Lines under "file:number", counted from 1.
 class LineSource final : public RecordSource {
  public:
   explicit LineSource(std::int64_t skip) : skip_(skip) {
@@ -72,49 +72,25 @@ class LineSource final : public RecordSource {
   void open(Env& env, const std::string& work) override {
     close();
     work_ = work;
-    file_ = env.open_sequential(work);
+    lines_ = std::make_unique<LineReader>(env.open_sequential(work));
     std::string line;
-    while (number_ < skip_ && read_line(&line)) ++number_;
+    while (number_ < skip_ && lines_->next(&line)) ++number_;
   }
   Step next(std::string* key, std::string* value) override {
-    if (!read_line(value)) return {.at_end = true};
+    if (!lines_->next(value)) return {.at_end = true};
     *key = work_ + ":" + std::to_string(++number_);
     return {.produced = true};
   }
   void close() override {
-    file_.reset();
-    block_.clear();
-    position_ = 0;
+    lines_.reset();
     number_ = 0;
   }
 
  private:
-  // False at the end of the file.
-  bool read_line(std::string* line) {
-    line->clear();
-    while (true) {
-      const std::size_t end = block_.find('\n', position_);
-      const std::size_t stop = end == std::string::npos ? block_.size() : end;
-      std::copy_if(block_.begin() + static_cast<std::ptrdiff_t>(position_),
-                   block_.begin() + static_cast<std::ptrdiff_t>(stop), std::back_inserter(*line),
-                   [](char c) { return c != '\r'; });
-      position_ = stop;
-      if (end != std::string::npos) {
-        ++position_;
-        return true;
-      }
-      block_.resize(kBlock);
-      block_.resize(file_->read(block_.data(), kBlock));
-      position_ = 0;
-      if (block_.empty()) return !line->empty();
-    }
-  }
-
   const std::int64_t skip_;
-  std::string work_, block_;
-  std::size_t position_ = 0;
+  std::string work_;
   std::int64_t number_ = 0;
-  std::unique_ptr<SequentialFile> file_;
+  std::unique_ptr<LineReader> lines_;
 };
 
 // Records of so many bytes between a header and a footer, under "file:number", counted from 0; each begins hop bytes

@@ -174,6 +174,7 @@ class SessionFunctions final : public FunctionRuntime {
       : library_(std::move(library)), device_(device), options_(options), states_(states) {
     options_.owns_feeds = true;
   }
+  ~SessionFunctions() override { end_users(); }
 
   Handle instantiate(const FunctionAttr& function) override {
     const std::lock_guard lock(planning_);
@@ -208,16 +209,14 @@ class SessionFunctions final : public FunctionRuntime {
   const Signature& signature(Handle handle) const override { return at(handle).signature(); }
 
   std::vector<Tensor> run(Handle handle, const StepContext& caller, std::vector<Tensor> arguments) override {
-    Instantiation& function = at(handle);
-    StepContext step = function.step_for(caller, *this);
-    const Instantiation::Lease lease = function.lease(arguments, device_);
-    Instantiation::feed(*lease.instance, std::move(arguments));
-    try {
-      execute(*lease.instance, step);
-    } catch (const Error& error) {
-      throw in_function(error, function.signature().name);
-    }
-    return function.results(*lease.instance);
+    return run_in(at(handle), at(handle).step_for(caller, *this), std::move(arguments));
+  }
+
+  std::vector<Tensor> run(Handle handle, const StepContext& caller, NodeStates& states,
+                          std::vector<Tensor> arguments) override {
+    StepContext step = at(handle).step_for(caller, *this);
+    step.states = &states;
+    return run_in(at(handle), step, std::move(arguments));
   }
 
   void run_async(Handle handle, const StepContext& caller, std::vector<Tensor> arguments, Done done) override {
@@ -244,6 +243,17 @@ class SessionFunctions final : public FunctionRuntime {
   }
 
  private:
+  std::vector<Tensor> run_in(Instantiation& function, StepContext step, std::vector<Tensor> arguments) {
+    const Instantiation::Lease lease = function.lease(arguments, device_);
+    Instantiation::feed(*lease.instance, std::move(arguments));
+    try {
+      execute(*lease.instance, step);
+    } catch (const Error& error) {
+      throw in_function(error, function.signature().name);
+    }
+    return function.results(*lease.instance);
+  }
+
   struct AsyncCall {
     AsyncCall(Instantiation& function, Done done) : function(function), done(std::move(done)) {}
 

@@ -94,6 +94,11 @@ struct Session::Impl {
         states(options.states ? options.states : std::make_shared<NodeStates>()),
         functions(make_function_runtime(graph.shared_functions(), *device, options.plan, *states)) {}
 
+  // What is the session's own ends before the functions that it may call.
+  ~Impl() {
+    if (options.resources == nullptr) resources->clear_all();
+  }
+
   std::shared_ptr<PlannedRun> plan_for(PlanRequest request) {
     const std::string key = request_key(request);
     std::lock_guard lock(mutex);
