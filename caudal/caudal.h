@@ -141,6 +141,9 @@
 
 // Models, data, training, files.
 #include "caudal/data/dataset.h"
+#include "caudal/data/pipeline.h"
+#include "caudal/data/search.h"
+#include "caudal/data/splits.h"
 #include "caudal/io/coordinator.h"
 #include "caudal/io/file_writer.h"
 #include "caudal/io/input_producer.h"

@@ -97,8 +97,9 @@ PartialShape common_shape(const PartialShape& a, const PartialShape& b) {
   return PartialShape(std::move(dims));
 }
 
-void check_batch_size(std::int64_t size, const char* what) {
-  if (size < 1) throw invalid_argument(what, " of ", size, " elements").hint("At least one.");
+void check_size(std::int64_t size, const char* what, const Where& where) {
+  if (size >= 1) return;
+  throw invalid_argument(what, " of ", size, " elements").made_at(short_location(where)).hint("Give it one at least.");
 }
 
 // A generator in use, by number; the nodes of GeneratorDataset pass the number on.
@@ -465,7 +466,7 @@ Dataset Dataset::interleave(DatasetFn fn, const InterleaveOptions& options) cons
 }
 
 Dataset Dataset::shuffle(std::int64_t buffer_size, const ShuffleOptions& options) const {
-  check_batch_size(buffer_size, "a buffer");
+  check_size(buffer_size, "a buffer", options.where);
   return over(
       "ShuffleDataset",
       [buffer_size, options](OpBuilder& node, Spec&) {
@@ -479,7 +480,7 @@ Dataset Dataset::shuffle(std::int64_t buffer_size, const ShuffleOptions& options
 }
 
 Dataset Dataset::batch(std::int64_t batch_size, bool drop_remainder, Where where) const {
-  check_batch_size(batch_size, "a batch");
+  check_size(batch_size, "a batch", where);
   return over(
       "BatchDatasetV2",
       [batch_size, drop_remainder](OpBuilder& node, Spec& spec) {
@@ -491,7 +492,7 @@ Dataset Dataset::batch(std::int64_t batch_size, bool drop_remainder, Where where
 }
 
 Dataset Dataset::padded_batch(std::int64_t batch_size, const PaddedBatchOptions& options) const {
-  check_batch_size(batch_size, "a batch");
+  check_size(batch_size, "a batch", options.where);
   return over(
       "PaddedBatchDatasetV2",
       [batch_size, options](OpBuilder& node, Spec& spec) {
@@ -564,7 +565,7 @@ Dataset Dataset::shard(std::int64_t num_shards, std::int64_t index, Where where)
 }
 
 Dataset Dataset::window(std::int64_t size, const WindowOptions& options) const {
-  check_batch_size(size, "a window");
+  check_size(size, "a window", options.where);
   return over(
       "WindowDataset",
       [size, options](OpBuilder& node, Spec& spec) {
@@ -572,7 +573,7 @@ Dataset Dataset::window(std::int64_t size, const WindowOptions& options) const {
             .input(scalar64(options.shift > 0 ? options.shift : size))
             .input(scalar64(options.stride))
             .input(Tensor(options.drop_remainder));
-        for (ComponentSpec& component : spec) component = {variant, PartialShape::scalar()};
+        for (ComponentSpec& component : spec) component = {DType::kVariant, PartialShape::scalar()};
       },
       options.where);
 }

@@ -1,5 +1,6 @@
 #include "caudal/ops/dataset.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "caudal/base/env.h"
@@ -7,6 +8,7 @@
 #include "caudal/core/device.h"
 #include "caudal/core/shape_context.h"
 #include "caudal/core/variant_registry.h"
+#include "caudal/ops/values_dataset.h"
 
 namespace caudal::inline v0::ops {
 namespace {
@@ -19,8 +21,11 @@ class DatasetVariants final : public VariantOps {
   Variant zeros_like(const Variant&) const override { throw unimplemented("there is no dataset of zeros"); }
   Variant add(const Variant&, const Variant&) const override { throw unimplemented("datasets are not added"); }
   Variant copy_to(const Variant& value, MemorySpace) const override { return value; }
-  std::string encode(const Variant&) const override { throw unimplemented("datasets are not written as bytes"); }
-  Variant decode(std::string_view) const override { throw unimplemented("datasets are not read from bytes"); }
+  std::string encode(const Variant& value) const override {
+    if (const auto* values = value.as<ValuesDataset>()) return values->encode();
+    throw unimplemented("a ", value.get()->to_string(), " is not written as bytes");
+  }
+  Variant decode(std::string_view bytes) const override { return Variant(ValuesDataset::decode(bytes)); }
 };
 
 [[maybe_unused]] const bool registered = [] {
@@ -50,6 +55,34 @@ void Iteration::check() const {
   if (step->deadline_micros && step->env->now_micros() >= *step->deadline_micros) {
     throw deadline_exceeded("the run's time is over");
   }
+}
+
+std::size_t ElementCharge::cost(const Element& element) {
+  constexpr std::size_t kPerComponent = 256;  // the tensor, its buffer, what allocators add
+  std::size_t bytes = element.size() * kPerComponent;
+  for (const Tensor& component : element) {
+    if (component.dtype() != DType::kString) continue;
+    for (const std::string& text : component.flat<std::string>()) bytes += text.size();
+  }
+  return bytes;
+}
+
+void ElementCharge::add(const Element& element) {
+  if (account_ == nullptr) return;
+  const std::size_t bytes = cost(element);
+  account_->charge(bytes);
+  bytes_ += bytes;
+}
+
+void ElementCharge::remove(const Element& element) {
+  if (account_ == nullptr) return;
+  const std::size_t bytes = std::min(bytes_, cost(element));
+  account_->refund(bytes);
+  bytes_ -= bytes;
+}
+
+void ElementCharge::clear() {
+  if (account_ != nullptr) account_->refund(std::exchange(bytes_, 0));
 }
 
 DatasetIterator::~DatasetIterator() = default;

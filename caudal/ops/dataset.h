@@ -73,6 +73,25 @@ struct Iteration {
   Iteration in_background() const { return {&host->background(), host}; }
 };
 
+// What buffered elements cost beside their plain values, which the tensors' own memory counts: a charge on the
+// session's account, so that a pipeline from outside cannot take all memory in small pieces.
+class ElementCharge {
+ public:
+  explicit ElementCharge(const Iteration& c) : account_(c.step->memory) {}
+  ~ElementCharge() { clear(); }
+  ElementCharge(const ElementCharge&) = delete;
+  ElementCharge& operator=(const ElementCharge&) = delete;
+  // Throws RESOURCE_EXHAUSTED if that is too much.
+  void add(const Element& element);
+  void remove(const Element& element);
+  void clear();
+
+ private:
+  static std::size_t cost(const Element& element);
+  MemoryAccount* const account_;
+  std::size_t bytes_ = 0;
+};
+
 class DatasetIterator {
  public:
   virtual ~DatasetIterator();

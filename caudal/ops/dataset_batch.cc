@@ -26,8 +26,10 @@ std::int64_t batch_size_input(const RunContext& c, int i) {
 // The next elements, at most `most`; none at the end.
 std::vector<Element> take_elements(const Iteration& c, DatasetIterator& input, std::int64_t most) {
   std::vector<Element> elements;
+  ElementCharge charge(c);
   Element element;
   while (std::ssize(elements) < most && input.next(c, element)) {
+    charge.add(element);
     elements.push_back(std::move(element));
     element.clear();
     c.check();

@@ -51,7 +51,7 @@ class MemoryCacheDataset final : public UnaryDataset {
 class MemoryCacheIterator final : public IteratorOf<MemoryCacheDataset> {
  public:
   MemoryCacheIterator(const MemoryCacheDataset& dataset, const Iteration& c)
-      : IteratorOf(dataset), cached_(dataset.cache().elements()) {
+      : IteratorOf(dataset), charge_(c), cached_(dataset.cache().elements()) {
     if (cached_ == nullptr) input_ = dataset.input().make_iterator(c);
   }
 
@@ -63,6 +63,7 @@ class MemoryCacheIterator final : public IteratorOf<MemoryCacheDataset> {
     }
     if (input_->next(c, out)) {
       for (Tensor& component : out) component = component.keep();
+      charge_.add(out);
       so_far_.push_back(out);
       return true;
     }
@@ -97,6 +98,7 @@ class MemoryCacheIterator final : public IteratorOf<MemoryCacheDataset> {
   }
 
  private:
+  ElementCharge charge_;
   MemoryCache::Elements cached_;  // none: this is the pass that fills the cache
   std::int64_t read_ = 0;
   std::vector<Element> so_far_;

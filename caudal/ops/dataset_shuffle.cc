@@ -43,7 +43,8 @@ class ShuffleDataset final : public UnaryDataset {
 
 class ShuffleIterator final : public IteratorOf<ShuffleDataset> {
  public:
-  explicit ShuffleIterator(const ShuffleDataset& dataset) : IteratorOf(dataset), numbers_(dataset.seeds().next()) {}
+  ShuffleIterator(const ShuffleDataset& dataset, const Iteration& c)
+      : IteratorOf(dataset), numbers_(dataset.seeds().next()), charge_(c) {}
 
   bool next(const Iteration& c, Element& out) override {
     fill(c);
@@ -59,6 +60,7 @@ class ShuffleIterator final : public IteratorOf<ShuffleDataset> {
     if (drawn != 0) pass[drawn] = std::move(pass.front());
     pass.pop_front();
     --size_;
+    charge_.remove(out);
     return true;
   }
 
@@ -73,7 +75,10 @@ class ShuffleIterator final : public IteratorOf<ShuffleDataset> {
     size_ = 0;
     for (auto& pass : passes_) {
       pass.resize(archive.count(pass.size()));
-      for (Element& element : pass) archive.tensors(element);
+      for (Element& element : pass) {
+        archive.tensors(element);
+        if (!archive.saving()) charge_.add(element);
+      }
       size_ += std::ssize(pass);
     }
     if (!archive.saving() && input_ != nullptr && passes_.empty()) throw data_loss("the saved position has no pass");
@@ -96,6 +101,7 @@ class ShuffleIterator final : public IteratorOf<ShuffleDataset> {
       Element element;
       if (input_->next(c, element)) {
         gave_any_ = true;
+        charge_.add(element);
         passes_.back().push_back(std::move(element));
         ++size_;
         continue;
@@ -106,6 +112,7 @@ class ShuffleIterator final : public IteratorOf<ShuffleDataset> {
   }
 
   SeededNumbers numbers_;
+  ElementCharge charge_;
   std::unique_ptr<DatasetIterator> input_;  // none between passes
   std::deque<std::deque<Element>> passes_;  // the buffer, by pass
   std::int64_t size_ = 0;                   // of the buffer
@@ -113,8 +120,8 @@ class ShuffleIterator final : public IteratorOf<ShuffleDataset> {
   bool gave_any_ = false;
 };
 
-std::unique_ptr<DatasetIterator> ShuffleDataset::make_iterator(const Iteration&) const {
-  return std::make_unique<ShuffleIterator>(*this);
+std::unique_ptr<DatasetIterator> ShuffleDataset::make_iterator(const Iteration& c) const {
+  return std::make_unique<ShuffleIterator>(*this, c);
 }
 
 std::int64_t buffer_size_input(const RunContext& c, const Dataset& input) {

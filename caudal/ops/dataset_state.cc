@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "caudal/base/error.h"
+#include "caudal/core/variant_registry.h"
 #include "caudal/formats/coding.h"
 
 namespace caudal::inline v0::ops {
@@ -73,7 +74,7 @@ void StateArchive::tensor(Tensor& value) {
     throw data_loss("the saved position of an iterator has an element of type ", type);
   }
   const auto dtype = static_cast<DType>(type);
-  if (dtype != DType::kString && !is_plain(dtype)) {
+  if (dtype == DType::kResource) {
     throw unimplemented("an element of type ", dtype, " lies in a buffer of the iterator, and has no bytes to save");
   }
   std::vector<std::int64_t> dims = value.shape().to_vector();
@@ -81,22 +82,50 @@ void StateArchive::tensor(Tensor& value) {
   if (saving_) {
     if (dtype == DType::kString) {
       for (std::string& element : value.flat<std::string>()) text(element);
+    } else if (dtype == DType::kVariant) {
+      for (Variant& element : value.flat<Variant>()) variant(element);
     } else {
       out_ += value.raw_bytes();
     }
     return;
   }
   const auto elements = checked_num_elements(dims);
-  const std::size_t least = dtype == DType::kString ? 1 : dtype_size(dtype);
+  const std::size_t least = is_plain(dtype) ? dtype_size(dtype) : 1;
   if (!elements || static_cast<std::uint64_t>(*elements) > rest_.size() / least) {
     throw data_loss("the saved position of an iterator has an element of wrong size");
   }
   value = Tensor(dtype, Shape(dims));
   if (dtype == DType::kString) {
     for (std::string& element : value.flat<std::string>()) text(element);
+  } else if (dtype == DType::kVariant) {
+    for (Variant& element : value.flat<Variant>()) variant(element);
   } else if (*elements > 0) {
     std::memcpy(value.raw(), read_bytes(value.byte_size()).data(), value.byte_size());
   }
+}
+
+void StateArchive::variant(Variant& value) {
+  // Windows of windows: few; bytes from outside may claim many.
+  static constexpr int kMostNested = 16;
+  static thread_local int nested = 0;
+  struct Level {
+    Level() { ++nested; }
+    ~Level() { --nested; }
+  } level;
+  if (nested > kMostNested)
+    throw data_loss("the saved position of an iterator is nested ", kMostNested, " levels deep");
+  std::string type, bytes;
+  std::vector<Tensor> inside;
+  if (saving_ && !value.empty()) {
+    type = value.get()->type_name();
+    const VariantOps& known = variant_ops(type);
+    bytes = known.encode(value);
+    inside = known.encode_tensors(value);
+  }
+  text(type);
+  text(bytes);
+  tensors(inside);
+  if (!saving_) value = type.empty() ? Variant() : variant_ops(type).decode_tensors(bytes, std::move(inside));
 }
 
 void StateArchive::tensors(std::vector<Tensor>& values) {

@@ -33,7 +33,7 @@ class StateArchive {
   void number(std::uint64_t& value);
   void flag(bool& value);
   void text(std::string& value);
-  // Throws UNIMPLEMENTED for elements that have no bytes (resources, and variants such as windows).
+  // Throws UNIMPLEMENTED for elements that have no bytes (resources, datasets other than windows).
   void tensor(Tensor& value);
   void tensors(std::vector<Tensor>& values);
   // The number of things that follow; loads at most as many as there are bytes.
@@ -54,6 +54,7 @@ class StateArchive {
   void check_end() const;
 
  private:
+  void variant(Variant& value);
   std::uint64_t read_varint();
   std::string_view read_bytes(std::uint64_t size);
 

@@ -4,46 +4,12 @@
 #include <utility>
 
 #include "caudal/base/error.h"
-#include "caudal/ops/dataset.h"
+#include "caudal/ops/values_dataset.h"
 
 namespace caudal::inline v0 {
 namespace {
 
 using namespace ops;  // NOLINT: the family is all about them
-
-// One component of the elements of a window.
-class WindowContent final : public Dataset {
- public:
-  WindowContent(Spec spec, std::vector<Tensor> values) : Dataset(std::move(spec)), values_(std::move(values)) {}
-  const std::vector<Tensor>& values() const { return values_; }
-  std::int64_t cardinality() const override { return std::ssize(values_); }
-  std::unique_ptr<DatasetIterator> make_iterator(const Iteration& c) const override;
-
- private:
-  const std::vector<Tensor> values_;
-};
-
-class WindowContentIterator final : public IteratorOf<WindowContent> {
- public:
-  using IteratorOf::IteratorOf;
-  bool next(const Iteration&, Element& out) override {
-    if (i_ >= dataset().cardinality()) return false;
-    out = {dataset().values()[static_cast<std::size_t>(i_++)]};
-    return true;
-  }
-  void transfer(const Iteration&, StateArchive& archive) override {
-    archive.tag("Window");
-    archive.number(i_);
-    if (i_ < 0) throw data_loss("the saved position is element ", i_);
-  }
-
- private:
-  std::int64_t i_ = 0;
-};
-
-std::unique_ptr<DatasetIterator> WindowContent::make_iterator(const Iteration&) const {
-  return std::make_unique<WindowContentIterator>(*this);
-}
 
 class WindowDataset final : public UnaryDataset {
  public:
@@ -70,18 +36,23 @@ class WindowDataset final : public UnaryDataset {
 
 class WindowIterator final : public UnaryIterator<WindowDataset> {
  public:
-  using UnaryIterator::UnaryIterator;
+  WindowIterator(const WindowDataset& dataset, const Iteration& c) : UnaryIterator(dataset, c), charge_(c) {}
 
   bool next(const Iteration& c, Element& out) override {
     const auto& window = dataset().window();
     for (Element element; !ended_ && std::ssize(buffer_) < window.span(); c.check()) {
       ended_ = !input().next(c, element);
-      if (!ended_) buffer_.push_back(std::move(element));
+      if (ended_) break;
+      charge_.add(element);
+      buffer_.push_back(std::move(element));
     }
     if (buffer_.empty() || (window.drop_remainder && std::ssize(buffer_) < window.span())) return false;
     make_window(out);
     const std::int64_t drop = std::min<std::int64_t>(window.shift, std::ssize(buffer_));
-    buffer_.erase(buffer_.begin(), buffer_.begin() + drop);
+    for (std::int64_t i = 0; i < drop; ++i) {
+      charge_.remove(buffer_.front());
+      buffer_.pop_front();
+    }
     Element skipped;
     for (std::int64_t i = drop; !ended_ && i < window.shift; ++i) {
       ended_ = !input().next(c, skipped);
@@ -94,7 +65,10 @@ class WindowIterator final : public UnaryIterator<WindowDataset> {
     archive.tag("WindowDataset");
     archive.flag(ended_);
     buffer_.resize(archive.count(buffer_.size()));
-    for (Element& element : buffer_) archive.tensors(element);
+    for (Element& element : buffer_) {
+      archive.tensors(element);
+      if (!archive.saving()) charge_.add(element);
+    }
     transfer_input(c, archive);
   }
 
@@ -107,11 +81,12 @@ class WindowIterator final : public UnaryIterator<WindowDataset> {
       for (std::int64_t i = 0; i < std::ssize(buffer_) && std::ssize(values) < window.size; i += window.stride) {
         values.push_back(buffer_[static_cast<std::size_t>(i)][k]);
       }
-      Dataset::Spec spec{{dataset().input().types()[k]}, {dataset().input().shapes()[k]}, "Window"};
-      out.push_back(dataset_tensor(std::make_shared<WindowContent>(std::move(spec), std::move(values))));
+      out.push_back(dataset_tensor(std::make_shared<ValuesDataset>(dataset().input().types()[k],
+                                                                   dataset().input().shapes()[k], std::move(values))));
     }
   }
 
+  ElementCharge charge_;
   std::deque<Element> buffer_;
   bool ended_ = false;
 };

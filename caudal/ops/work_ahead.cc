@@ -70,10 +70,12 @@ void WorkAhead::take_one(std::unique_lock<std::mutex>& source_lock) {
       space_.notify_all();
       return;
     }
+    slot->charge = std::make_unique<ElementCharge>(iteration_);
+    guarded([&] { slot->charge->add(slot->element); });
     slots_.push_back(slot);
   }
   source_lock.unlock();
-  if (got && work_) guarded([&] { slot->element = work_(iteration_, std::move(slot->element)); });
+  if (work_ && !slot->error) guarded([&] { slot->element = work_(iteration_, std::move(slot->element)); });
   const std::lock_guard lock(mutex_);
   slot->done = true;
   ready_.notify_all();

@@ -41,6 +41,7 @@ class WorkAhead {
     bool done = false;
     Element element;
     std::optional<Error> error;
+    std::unique_ptr<ElementCharge> charge = nullptr;
   };
   void start();
   void work();
