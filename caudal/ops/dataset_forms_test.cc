@@ -3,6 +3,7 @@
 
 #include "caudal/base/env.h"
 #include "caudal/base/error.h"
+#include "caudal/formats/example.h"
 #include "caudal/formats/tfrecord.h"
 #include "caudal/graph/function_body.h"
 #include "caudal/graph/scope.h"
@@ -222,6 +223,30 @@ TEST_F(DatasetForms, OlderFormsOfFiles) {
                             .input(Tensor(Numbers{3, 4}))
                             .build();
   EXPECT_EQ(numbers(sparse, {int64, int64, int64}), (Numbers{1, 0}));
+}
+
+TEST_F(DatasetForms, ParsedExamples) {
+  std::vector<std::string> records;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    records.push_back(example_bytes({{{"b", std::vector<std::int64_t>{i}}, {"a", std::vector<std::int64_t>{i, 7}}}}));
+  }
+  const Output input = OpBuilder("TensorDataset", {})
+                           .inputs({constant(Tensor(records))})
+                           .attr("output_shapes", std::vector<PartialShape>{{-1}})
+                           .build();
+  for (const char* op : {"ParseExampleDataset", "ParseExampleDatasetV2"}) {
+    const auto parsed = [&](const std::vector<std::string>& sparse) {
+      OpBuilder node(op, {});
+      node.input(input).input(number(2)).inputs({constant(Tensor(int64, {0})), constant(Tensor(int64, {0}))});
+      node.attr("sparse_keys", sparse).attr("dense_keys", std::vector<std::string>{"b", "a"});
+      node.attr("sparse_types", std::vector<DType>(sparse.size(), float32));
+      node.attr("dense_shapes", std::vector<PartialShape>{PartialShape::scalar(), {2}});
+      node.attr("output_types", std::vector<DType>{int64, int64});
+      return node.attr("output_shapes", std::vector<PartialShape>{{-1, 2}, {-1}}).build();
+    };
+    EXPECT_EQ(numbers(parsed({}), {int64, int64}), (Numbers{0, 7, 1, 7, 2, 7, 3, 7})) << op;
+    EXPECT_THROW(numbers(parsed({"c"}), {int64, int64}), Error);
+  }
 }
 
 TEST_F(DatasetForms, OlderIterators) {

@@ -391,6 +391,15 @@ class FilesTest(WithServer):
         packed = self.write("table.csv.gz", gzip.compress(content))
         self.same(lambda: csv(packed, defaults(), header=True, compression_type="GZIP"), least=10)
 
+    def test_parse_example_dataset(self):
+        records = [tf.train.Example(features=tf.train.Features(feature={
+            "x": tf.train.Feature(float_list=tf.train.FloatList(value=[i, i + 0.5])),
+            "n": tf.train.Feature(int64_list=tf.train.Int64List(value=[i]))})).SerializeToString() for i in range(7)]
+        features = {"x": tf.io.FixedLenFeature([2], tf.float32), "n": tf.io.FixedLenFeature([], tf.int64),
+                    "absent": tf.io.FixedLenFeature([1], tf.string, default_value=["none"])}
+        self.same(lambda: Dataset.from_tensor_slices(records).batch(3).apply(tf.data.experimental.parse_example_dataset(features)), least=4)
+        self.same(lambda: Dataset.from_tensor_slices(records).batch(3).map(lambda r: tf.io.parse_example(r, features)), least=4)
+
     def test_list_files(self):
         for name in ("list_b.x", "list_a.x", "list_c.y"):
             self.write(name, b"")
