@@ -7,7 +7,7 @@
 
 #include "caudal/base/env.h"
 #include "caudal/base/error.h"
-#include "caudal/graph/graph.h"
+#include "caudal/graph/scope.h"
 #include "caudal/proto/graph_io.h"
 #include "caudal/runtime/session.h"
 #include "tests/harness/json_data.h"

@@ -219,7 +219,8 @@ CAUDAL_REGISTER_DATASET("ShuffleDatasetV3",
                         CAUDAL_SHUFFLE_ATTRS, true, ops::prepare_dataset<make_shuffle>);
 CAUDAL_REGISTER_DATASET("ShuffleAndRepeatDataset",
                         "input_dataset: variant; buffer_size: int64; seed: int64; seed2: int64; count: int64",
-                        CAUDAL_SHUFFLE_ATTRS, false, ops::prepare_dataset<make_shuffle_and_repeat>);
+                        CAUDAL_DATASET_TYPES "; reshuffle_each_iteration: bool = true; metadata: string = ''", false,
+                        ops::prepare_dataset<make_shuffle_and_repeat>);
 CAUDAL_REGISTER_DATASET("ShuffleAndRepeatDatasetV2",
                         "input_dataset: variant; buffer_size: int64; seed: int64; seed2: int64; count: int64; "
                         "seed_generator: resource",
