@@ -53,6 +53,7 @@
 #include "caudal/ops/embedding.h"
 #include "caudal/ops/fake_quant.h"
 #include "caudal/ops/fft_ops.h"
+#include "caudal/ops/fingerprint.h"
 #include "caudal/ops/fractional_pool.h"
 #include "caudal/ops/gather_ops.h"
 #include "caudal/ops/generator_ops.h"
