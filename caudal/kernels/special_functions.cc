@@ -139,8 +139,8 @@ double bessel_ie(int order, double x) {
 
 // The integral of exp(-x (cosh t - 1)) cosh(order t) over t > 0 by the trapezoidal rule, which converges exponentially.
 double bessel_ke(int order, double x) {
-  if (std::isnan(x) || x < 0) return kNan;
-  if (x == 0) return kInfinity;
+  if (std::isnan(x)) return x;
+  if (x <= 0) return kInfinity;
   if (std::isinf(x)) return 0;
   if (x > 35) return bessel_large(order, x, 1);
   const double step = x < 7 ? 0.25 : 0.125;  // narrow enough for the bell of width 1 / sqrt(x)
@@ -235,7 +235,7 @@ double zeta(double x, double q) {
   if (x == 1) return kInfinity;
   if (x < 1) return kNan;
   if (q <= 0) {
-    if (is_whole(q)) return is_whole(x) && std::fmod(x, 2.0) == 0 ? kInfinity : kNan;
+    if (is_whole(q)) return std::isinf(x) || (is_whole(x) && std::fmod(x, 2.0) == 0) ? kInfinity : kNan;
     if (!is_whole(x)) return kNan;
   }
   // Euler and Maclaurin: a direct sum, then the integral and its corrections.
@@ -243,7 +243,7 @@ double zeta(double x, double q) {
   for (int n = 0; n < 9 || a <= 9; ++n, a += 1) {
     const double term = std::pow(a, -x);
     sum += term;
-    if (a > 0 && std::abs(term) < kEpsilon / 8 * std::abs(sum)) return sum;
+    if (a > 0 && std::abs(term) <= kEpsilon / 8 * std::abs(sum)) return sum;
   }
   const double term = std::pow(a, -x);
   sum += term * a / (x - 1) + 0.5 * term;
@@ -267,7 +267,7 @@ double polygamma(double n, double x) {
 }
 
 double igamma(double a, double x) {
-  if (x == 0 && a > 0) return 0;
+  if (x == 0) return 0;
   if (std::isnan(a) || std::isnan(x) || x < 0 || a <= 0) return kNan;
   if (std::isinf(a)) return std::isinf(x) ? kNan : 0;
   return uses_fraction(a, x) ? 1 - upper_by_fraction(a, x) : lower_by_series(a, x);
@@ -281,7 +281,7 @@ double igammac(double a, double x) {
 }
 
 double igamma_grad_a(double a, double x) {
-  if (x == 0 && a > 0) return 0;
+  if (x == 0) return 0;
   if (std::isnan(a) || std::isnan(x) || x < 0 || a <= 0) return kNan;
   if (std::isinf(x) || std::isinf(a)) return 0;
   if (uses_fraction(a, x)) {
@@ -293,8 +293,9 @@ double igamma_grad_a(double a, double x) {
 }
 
 double betainc(double a, double b, double x) {
-  if (std::isnan(a) || std::isnan(b) || std::isnan(x) || a <= 0 || b <= 0 || x < 0 || x > 1) return kNan;
+  if (a <= 0 || b <= 0 || x < 0 || x > 1) return kNan;
   if (x == 0 || x == 1) return x;
+  if (std::isnan(a) || std::isnan(b) || std::isnan(x)) return kNan;
   const double front =
       std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
   if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
@@ -344,8 +345,8 @@ double bessel_k1(double x) { return bessel_ke(1, x) * std::exp(-x); }
 
 double bessel_j0(double x) { return ::j0(x); }
 double bessel_j1(double x) { return ::j1(x); }
-double bessel_y0(double x) { return x < 0 ? kNan : x == 0 ? -kInfinity : ::y0(x); }
-double bessel_y1(double x) { return x < 0 ? kNan : x == 0 ? -kInfinity : ::y1(x); }
+double bessel_y0(double x) { return x <= 0 ? -kInfinity : ::y0(x); }
+double bessel_y1(double x) { return x <= 0 ? -kInfinity : ::y1(x); }
 
 double dawsn(double x) {
   // G. Rybicki, "Dawson's integral and the sampling theorem", Computers in Physics 3 (1989).

@@ -21,7 +21,7 @@ double betainc(double a, double b, double x);
 double erfinv(double x);
 double ndtri(double p);
 
-// Modified Bessel functions; the forms with e are scaled by exp(-|x|) (I) or exp(x) (K).
+// Modified Bessel functions; the forms with e are scaled by exp(-|x|) (I) or exp(x) (K). K is infinite for x <= 0.
 double bessel_i0e(double x);
 double bessel_i1e(double x);
 double bessel_i0(double x);
@@ -30,7 +30,7 @@ double bessel_k0e(double x);
 double bessel_k1e(double x);
 double bessel_k0(double x);
 double bessel_k1(double x);
-// Bessel functions of the first and second kind.
+// Bessel functions of the first and second kind; the second is -infinity for x <= 0.
 double bessel_j0(double x);
 double bessel_j1(double x);
 double bessel_y0(double x);

@@ -144,10 +144,14 @@ TEST_F(SpecialBinaryTest, OutsideTheDomain) {
   EXPECT_EQ(run(math::igammac(d(2), d(0))), 1);
   EXPECT_EQ(run(math::igammac(d(2), d(INFINITY))), 0);
   EXPECT_TRUE(std::isnan(run(math::polygamma(d(1.5), d(1)))));
+  EXPECT_EQ(run(math::igamma(d(-1), d(0))), 0);
+  EXPECT_EQ(run(math::polygamma(d(2), d(INFINITY))), 0);
+  EXPECT_EQ(run(math::zeta(d(INFINITY), d(1.5))), 0);
   EXPECT_EQ(run(math::zeta(d(1), d(2))), INFINITY);
   EXPECT_TRUE(std::isnan(run(math::zeta(d(0.5), d(2)))));
   EXPECT_TRUE(std::isnan(run(math::betainc(d(0), d(1), d(0.5)))));
   EXPECT_EQ(run(math::betainc(d(2), d(3), d(1))), 1);
+  EXPECT_EQ(run(math::betainc(d(NAN), d(3), d(0))), 0);
 }
 
 TEST_F(SpecialBinaryTest, LogBeta) {

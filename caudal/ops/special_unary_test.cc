@@ -132,7 +132,9 @@ TEST_F(SpecialTest, PolesAndEnds) {
   EXPECT_EQ(run(math::ndtri(constant(Tensor(std::vector<double>{0, 1})))), (std::vector<double>{-inf, inf}));
   EXPECT_EQ(run(math::erfinv(constant(Tensor(std::vector<double>{-1, 1})))), (std::vector<double>{-inf, inf}));
   EXPECT_TRUE(std::isnan(run(math::erfinv(constant(Tensor(1.5))))[0]));
-  EXPECT_EQ(run(math::special::bessel_k0(constant(Tensor(0.0))))[0], inf);
+  EXPECT_EQ(run(math::special::bessel_k0(constant(Tensor(std::vector<double>{0, -1})))),
+            (std::vector<double>{inf, inf}));
+  EXPECT_EQ(run(math::special::bessel_y1(constant(Tensor(-1.0))))[0], -inf);
   EXPECT_TRUE(std::isnan(run(math::special::spence(constant(Tensor(-1.0))))[0]));
 }
 
