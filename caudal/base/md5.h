@@ -1,4 +1,5 @@
-// MD5 (RFC 1321): fingerprints of cartridges, and seeds made of texts. Not for anything that must withstand an attacker.
+// MD5 (RFC 1321): fingerprints of cartridges, and seeds made of texts. Not for anything that must withstand an
+// attacker.
 //
 // Thread safety: a function of its argument.
 #pragma once

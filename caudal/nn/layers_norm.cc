@@ -11,6 +11,7 @@
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/elementwise_unary.h"
 #include "caudal/ops/op_util.h"
+#include "caudal/ops/selection.h"
 #include "caudal/ops/shape_ops.h"
 
 namespace caudal::inline v0::layers {
@@ -75,10 +76,16 @@ class BatchNorm {
     renorm_stddev_ = variable("renorm_stddev", stddev, {}, false);
   }
 
-  // variable -= (variable - value) * (1 - momentum).
-  static Output move(const Variable& variable, const Output& value, const Operand& momentum) {
+  // 1 - momentum while training, else 0: the updates of running statistics then change nothing.
+  Output decay(double momentum) const {
+    const auto number = [&](double value) { return constant(value, {.dtype = param_dtype()}); };
+    return internal::choose(
+        o_.training, [&]() -> Outputs { return {number(1 - momentum)}; }, [&]() -> Outputs { return {number(0)}; })[0];
+  }
+  // variable -= (variable - value) * decay.
+  static Output move(const Variable& variable, const Output& value, const Output& decay) {
     const NameScope scope("AssignMovingAvg");
-    return variable.assign_sub((variable - value) * (1 - momentum.to_output(variable.dtype())));
+    return variable.assign_sub((variable - value) * decay);
   }
   void add_update(const Output& update) const {
     x_.graph().add_to_collection(graph_keys::kUpdateOps, {.output = update});
@@ -103,11 +110,9 @@ class BatchNorm {
     const Outputs result = internal::choose(
         o_.training, [&] { return normalized(true); }, [&] { return normalized(false); });
     if (trains()) {
-      const Output momentum = internal::choose(
-          o_.training, [&]() -> Outputs { return {constant(o_.momentum, {.dtype = float32})}; },
-          []() -> Outputs { return {constant(1.0F)}; })[0];
-      add_update(move(moving_mean_, result[1], momentum));
-      add_update(move(moving_variance_, result[2], momentum));
+      const Output by = decay(o_.momentum);
+      add_update(move(moving_mean_, result[1], by));
+      add_update(move(moving_variance_, result[2], by));
     }
     result[0].set_shape(x_.shape());
     return result[0];
@@ -155,19 +160,17 @@ class BatchNorm {
     return result;
   }
 
-  // fn() in training; otherwise the variable stays as it is.
-  Output update(const Variable& variable, const std::function<Output()>& fn) const {
-    return internal::choose(
-        o_.training, [&]() -> Outputs { return {fn()}; }, [&]() -> Outputs { return {identity(variable)}; })[0];
-  }
-
   void update_moving(const Output& mean, const Output& variance) const {
-    add_update(update(moving_mean_, [&] { return move(moving_mean_, mean, o_.momentum); }));
-    add_update(update(moving_variance_, [&] {
-      if (!o_.renorm) return move(moving_variance_, variance, o_.momentum);
-      const Output stddev = move(moving_stddev_, sqrt(variance + o_.epsilon), o_.momentum);
-      return moving_variance_.assign(nn::relu(stddev * stddev - o_.epsilon));
-    }));
+    const Output by = decay(o_.momentum);
+    add_update(move(moving_mean_, mean, by));
+    if (!o_.renorm) {
+      add_update(move(moving_variance_, variance, by));
+      return;
+    }
+    const Output stddev = move(moving_stddev_, sqrt(variance + o_.epsilon), by);
+    const Output squared = nn::relu(stddev * stddev - o_.epsilon);
+    const Output kept = o_.training.is_tensor() ? where(o_.training.tensor(), squared, moving_variance_) : squared;
+    add_update(moving_variance_.assign(kept));
   }
 
   // Corrections r and d that make the batch's statistics the running ones, as part of scale and offset.
@@ -194,8 +197,8 @@ class BatchNorm {
         [&]() -> Outputs {
           return {ones_like(r), zeros_like(d)};
         });
-    const Output new_mean = update(renorm_mean_, [&] { return move(renorm_mean_, mean, o_.renorm_momentum); });
-    const Output new_stddev = update(renorm_stddev_, [&] { return move(renorm_stddev_, stddev, o_.renorm_momentum); });
+    const Output by = decay(o_.renorm_momentum);
+    const Output new_mean = move(renorm_mean_, mean, by), new_stddev = move(renorm_stddev_, stddev, by);
     {
       const ControlDependencies after({new_mean, new_stddev});
       mean = identity(mean);

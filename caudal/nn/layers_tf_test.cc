@@ -12,6 +12,7 @@
 #include "caudal/nn/normalization.h"
 #include "caudal/ops/activation.h"
 #include "caudal/ops/constant.h"
+#include "caudal/ops/control_flow.h"
 #include "caudal/ops/dropout.h"
 #include "caudal/ops/elementwise_binary.h"
 #include "caudal/ops/elementwise_unary.h"
@@ -20,6 +21,7 @@
 #include "caudal/ops/reduction.h"
 #include "caudal/ops/selection.h"
 #include "caudal/ops/softmax.h"
+#include "tests/harness/compare.h"
 
 namespace caudal::layers {
 namespace {
@@ -139,6 +141,29 @@ TEST(LayersAsTensorFlow, BatchNormalization) {
       EXPECT_EQ(c.check(outputs, {.then = update_ops(), .steps = 2, .tolerance = 4e-6}), "");
     }
   }
+}
+
+TEST(LayersAsTensorFlow, ConditionsOfTheSecondForm) {
+  enable_control_flow_v2();
+  const NnCase c("batch_norm_plain_tensor");
+  const Output training = placeholder_with_default(true, PartialShape::scalar());
+  const Output x = c.input("x");
+  const Output y = batch_normalization(x, {.momentum = 0.9, .epsilon = 0.01, .training = training, .fused = false});
+  const Output mask = dropout(ones({6, 5}), {.rate = 0.4, .seed = 7, .training = training});
+  disable_control_flow_v2();
+  Session session;
+  for (const Variable& variable : global_variables()) {
+    session.run(variable.initializer(), {{variable.initial_value(), c.value("var:" + variable.op_name())}});
+  }
+  for (int step = 0; step < 2; ++step) {
+    for (const Operation& update : update_ops()) session.run(update);
+  }
+  EXPECT_EQ(harness::difference(c.value("out"), session.run(y), 2e-6), "");
+  for (const Variable& variable : global_variables()) {
+    EXPECT_EQ(harness::difference(c.value("after:" + variable.op_name()), session.run(variable), 2e-6), "");
+  }
+  const NnCase d("dropout");
+  EXPECT_EQ(harness::difference(d.value("out"), session.run(mask), 1e-6), "");
 }
 
 TEST(LayersAsTensorFlow, BatchNormalizationForms) {

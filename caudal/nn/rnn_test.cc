@@ -56,6 +56,15 @@ TEST(Rnn, DynamicIsTensorFlows) {
   }
 }
 
+TEST(Rnn, LoopsOfTheSecondForm) {
+  enable_control_flow_v2();
+  const NnCase c("rnn.basic_lstm.lengths");
+  const RnnResult net = dynamic_rnn(BasicLSTMCell(4, {.forget_bias = 0.5F}), c.input("x"),
+                                    {.sequence_length = c.input("n"), .time_major = true});
+  disable_control_flow_v2();
+  EXPECT_EQ(c.check(flat(net.outputs, net.state)), "");
+}
+
 TEST(Rnn, ShorterSequencesStop) {
   for (const auto& [name, make] : cells()) {
     const NnCase c("rnn." + name + ".lengths");
