@@ -11,7 +11,7 @@
 #include "caudal/formats/example.h"
 #include "caudal/formats/npy.h"
 #include "caudal/formats/tfrecord.h"
-#include "caudal/graph/builder.h"
+#include "caudal/keras/backend.h"
 
 namespace caudal::inline v0::cli {
 namespace {
@@ -25,14 +25,14 @@ Tensor as_features(const Tensor& value, bool keep_bytes) {
     for (std::int64_t i = 0; i < value.num_elements(); ++i) to[i] = static_cast<float>(from[i]) * factor;
     return out;
   }
-  if (value.dtype() == float64) return convert_number(value, float32);
+  if (value.dtype() == float64) return keras::converted(value, float32);
   return value;
 }
 
 // Labels that are whole numbers in a column of a float type are class numbers.
 Tensor as_labels(const Tensor& value) {
-  if (is_integer(value.dtype())) return value.dtype() == int64 ? value : convert_number(value, int64);
-  if (value.dtype() == float64) return convert_number(value, float32);
+  if (is_integer(value.dtype())) return keras::converted(value, int64);
+  if (value.dtype() == float64) return keras::converted(value, float32);
   return value;
 }
 

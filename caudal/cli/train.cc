@@ -61,11 +61,10 @@ class TrainCommand {
                          data.description, " from ", s_.data.path));
     if (!chosen.empty()) say("Its file does not say how to train it: " + chosen + ".");
     if (!s_.weights.empty()) load_weights_for(model, find_weights("", s_.weights));
-    default_env().mkdirs(s_.out);
-    write_file_atomically(default_env(), path("model.json"), model.to_json() + "\n");
-
     const InterruptScope interrupt;
     const keras::History history = model.fit(data.x, data.y, fit_options(interrupt));
+    default_env().mkdirs(s_.out);
+    write_file_atomically(default_env(), path("model.json"), model.to_json() + "\n");
     const std::string checkpoint = model.save_weights(path("weights"));
     finish(history, checkpoint);
     return interrupt.interrupted() ? kExitInterrupted : kExitOk;

@@ -1,7 +1,9 @@
 #include "caudal/keras/backend.h"
 
 #include "caudal/base/error.h"
+#include "caudal/base/thread_pool.h"
 #include "caudal/graph/scope.h"
+#include "caudal/kernels/cast.h"
 #include "caudal/ops/constant.h"
 #include "caudal/ops/variable_ops.h"
 
@@ -24,6 +26,16 @@ Variable make_variable(const Weight::Options& o) {
 }
 
 }  // namespace
+
+Tensor converted(const Tensor& value, DType dtype) {
+  if (value.dtype() == dtype) return value;
+  if (!kernels::can_cast(value.dtype(), dtype)) {
+    throw invalid_argument(value.describe(), " where ", dtype, " is wanted");
+  }
+  Tensor out(dtype, value.shape());
+  kernels::cast(default_pool(), value.dtype(), value.raw(), dtype, out.raw(), value.num_elements());
+  return out;
+}
 
 // --- Weight ---
 
@@ -99,8 +111,7 @@ void Backend::run_assignments(const std::vector<std::pair<const Weight*, Tensor>
           raw_ops::assign_variable_op(weight->variable().handle(), weight->new_value_, weight->dtype());
     }
     targets.emplace_back(weight->assignment_);
-    feeds.emplace_back(weight->new_value_,
-                       value.dtype() == weight->dtype() ? value : convert_number(value, weight->dtype()));
+    feeds.emplace_back(weight->new_value_, converted(value, weight->dtype()));
   }
   if (!targets.empty()) session_.run(targets, feeds);
 }

@@ -22,6 +22,9 @@ namespace caudal::inline v0::keras {
 
 class Backend;
 
+// Numbers of any type as another, as tf.cast converts them. Throws INVALID_ARGUMENT where that is not possible.
+CAUDAL_API Tensor converted(const Tensor& value, DType dtype);
+
 // A variable of a layer, an optimizer or a metric.
 class CAUDAL_API Weight {
  public:

@@ -366,7 +366,7 @@ class Backup final : public Callback {
                          {.include_optimizer = true, .max_to_keep = 1});
   }
   void on_train_end(const Logs&) override {
-    if (o_.delete_checkpoint) remove_tree(default_env(), directory_);
+    if (o_.delete_checkpoint && !model().core().interrupted) remove_tree(default_env(), directory_);
   }
 
  private:

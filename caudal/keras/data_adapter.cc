@@ -74,6 +74,14 @@ std::vector<std::int64_t> class_numbers(const Tensor& y) {
 }
 
 void check_classes(const Tensor& y, std::int64_t classes, const std::string& output) {
+  if (y.dtype() == float32) {
+    const auto numbers = y.flat<float>();
+    const auto part = std::ranges::find_if(numbers, [](float v) { return v != std::floor(v); });
+    if (part != numbers.end()) {
+      throw invalid_argument("label ", *part, " of output '", output, "' is no class number")
+          .hint("This loss takes whole numbers; for probabilities use \"categorical_crossentropy\".");
+    }
+  }
   if (classes < 0) return;
   const std::vector<std::int64_t> labels = class_numbers(y);
   const auto bad = std::ranges::find_if(labels, [&](std::int64_t l) { return l < 0 || l >= classes; });
@@ -90,7 +98,7 @@ std::vector<std::int64_t> classes_of(const Tensor& y) {
   const std::int64_t width = rows == 0 ? 0 : y.num_elements() / rows;
   if (width == 1) return class_numbers(y);
   if (y.rank() != 2) throw invalid_argument("class_weight needs one label per row, the labels are ", y.describe());
-  const Tensor numbers = y.dtype() == float32 ? y : convert_number(y, float32);
+  const Tensor numbers = converted(y, float32);
   std::vector<std::int64_t> out;
   for (std::int64_t i = 0; i < rows; ++i) {
     const float* row = numbers.data<float>() + i * width;
@@ -182,8 +190,7 @@ void apply_class_weight(Rows& rows, const std::map<std::int64_t, double>& class_
     to[i] = found == class_weight.end() ? 1.0F : static_cast<float>(found->second);
   }
   if (!rows.weights.empty() && rows.weights[0].valid()) {
-    const Tensor given =
-        rows.weights[0].dtype() == float32 ? rows.weights[0] : convert_number(rows.weights[0], float32);
+    const Tensor given = converted(rows.weights[0], float32);
     if (given.rank() != 1) throw invalid_argument("class_weight goes with one sample weight per row");
     for (std::int64_t i = 0; i < rows.count(); ++i) to[i] *= given.data<float>()[i];
   }

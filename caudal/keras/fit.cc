@@ -86,6 +86,7 @@ class FitRun {
 
   History run() {
     core_.stop_training = false;
+    core_.interrupted = false;
     core_.first_epoch = options_.initial_epoch;
     Logs logs;
     callbacks_.call(&Callback::on_train_begin);
@@ -96,6 +97,7 @@ class FitRun {
       if (interrupted_) break;
     }
     history_.stopped = history_.stopped || core_.stop_training;
+    core_.interrupted = interrupted_;
     callbacks_.call(&Callback::on_train_end, logs);
     return history_;
   }

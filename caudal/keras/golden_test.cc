@@ -105,8 +105,8 @@ TEST_P(Golden, TrainsAsKerasDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Keras, Golden,
                          testing::Values("mlp", "momentum", "cnn", "separable", "conv1d", "lstm", "gru_masked",
-                                         "sequence_labels", "two_branches", "weighted", "residual", "losses",
-                                         "volumes"),
+                                         "sequence_labels", "two_branches", "weighted", "residual", "losses", "volumes",
+                                         "encoder_decoder"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -255,6 +255,20 @@ TEST_F(KerasModel, ARunThatWasCutOffGoesOn) {
   };
   const std::vector<double> whole = run(4, dir.file("whole"));
   run(2, dir.file("backup"));
+  {
+    // An interruption leaves the backup, whatever becomes of one at a good end.
+    clear_session();
+    set_random_seed(5);
+    Sequential model = classifier();
+    FitOptions options{.verbose = 0, .stop_when = [] { return true; }};
+    default_env().mkdirs(dir.file("kept"));
+    options.callbacks = {callbacks::BackupAndRestore(dir.file("kept"))};
+    EXPECT_TRUE(model.fit(ramp(24, 4), labels(24, 3), options).stopped);
+    EXPECT_TRUE(default_env().exists(dir.file("kept")));
+    options.stop_when = nullptr;
+    model.fit(ramp(24, 4), labels(24, 3), options);
+    EXPECT_FALSE(default_env().exists(dir.file("kept")));
+  }
   const std::vector<double> rest = run(4, dir.file("backup"));
   EXPECT_EQ(rest, std::vector<double>(whole.begin() + 2, whole.end()));
 }
@@ -275,7 +289,8 @@ TEST_F(KerasModel, BadInputIsNamed) {
   expect_in("holds nan in row 2", failure([&] { model.fit(holes, y); }));
   expect_in("labels are string",
             failure([&] { model.fit(x, Tensor(std::vector<std::string>(6, "a")), {.verbose = 0}); }));
-  expect_in("one-hot", failure([&] { model.fit(x, ramp(6, 3), {.verbose = 0}); }));
+  expect_in("is no class number", failure([&] { model.fit(x, ramp(6, 1), {.verbose = 0}); }));
+  expect_in("one-hot", failure([&] { model.fit(x, Tensor::zeros(float32, Shape({6, 3})), {.verbose = 0}); }));
   Sequential fresh({.shape = {4}}, {L::Dense(2)});
   expect_in("is not compiled", failure([&] { fresh.fit(x, y); }));
   expect_in("Did you mean 'adam'", failure([] { OptimizerRef("adma"); }));
@@ -330,6 +345,18 @@ TEST_F(KerasModel, ReadsTheDialectOfKeras2) {
   EXPECT_EQ(model.name(), "old");
   EXPECT_EQ(model->count_params(), 8);
   EXPECT_EQ(model.output_names(), std::vector<std::string>{"d"});
+}
+
+TEST_F(KerasModel, BytesAndDoublesAreDataToo) {
+  Sequential model({.shape = {4}}, {L::Rescaling(1.0 / 255), L::Dense(3, {.activation = "softmax"})});
+  model.compile({.optimizer = "sgd", .loss = "sparse_categorical_crossentropy"});
+  Tensor bytes(DType::kUint8, Shape({6, 4})), doubles(float64, Shape({6, 4})), narrow(DType::kUint8, Shape({6}));
+  for (int i = 0; i < 24; ++i)
+    doubles.data<double>()[i] = bytes.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 10);
+  for (int i = 0; i < 6; ++i) narrow.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i % 3);
+  EXPECT_TRUE(identical(model.predict(bytes)[0], model.predict(doubles)[0]));
+  EXPECT_EQ(*model.evaluate(bytes, narrow).find("loss"), *model.evaluate(doubles, labels(6, 3)).find("loss"));
+  model.fit(bytes, narrow, {.verbose = 0});
 }
 
 TEST_F(KerasModel, PicturesAreMirroredWhileTraining) {

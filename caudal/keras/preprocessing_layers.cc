@@ -49,7 +49,7 @@ class NormalizationLayer final : public Layer {
   }
 
   void measure(const Tensor& data) {
-    const Tensor numbers = data.dtype() == float32 ? data : convert_number(data, float32);
+    const Tensor numbers = converted(data, float32);
     if (numbers.rank() < 2 || numbers.num_elements() == 0) {
       throw invalid_argument(described(), ": adapt() needs rows of features, not ", data.describe());
     }

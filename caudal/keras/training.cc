@@ -35,10 +35,6 @@ DType label_type(DType dtype) {
   return int64;
 }
 
-Tensor to_type(const Tensor& value, DType dtype) {
-  return value.dtype() == dtype ? value : convert_number(value, dtype);
-}
-
 // `shape` with a last size of 1 added or taken away if `wanted` has one dimension more or less.
 Tensor with_rank_of(const Tensor& value, const PartialShape& wanted) {
   if (!wanted.has_rank() || value.rank() == wanted.rank()) return value;
@@ -147,16 +143,16 @@ std::vector<Tensor> Training::fitted_inputs(const std::vector<Tensor>& x) const 
       throw invalid_argument("input '", name, "' takes ", wanted, ", the data have ", x[i].shape())
           .hint("Reshape the data, or change the shape of the model's Input.");
     }
-    fitted.push_back(to_type(value, inputs[i].dtype()));
+    fitted.push_back(converted(value, inputs[i].dtype()));
   }
   return fitted;
 }
 
 std::vector<Tensor> Training::feeds_of(const FitBatch& batch) const {
   std::vector<Tensor> feeds = fitted_inputs(batch.x);
-  for (const Tensor& y : batch.y) feeds.push_back(to_type(y, label_type(y.dtype())));
+  for (const Tensor& y : batch.y) feeds.push_back(converted(y, label_type(y.dtype())));
   for (const Tensor& weight : batch.weights) {
-    if (weight.valid()) feeds.push_back(to_type(weight, float32));
+    if (weight.valid()) feeds.push_back(converted(weight, float32));
   }
   return feeds;
 }

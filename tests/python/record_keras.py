@@ -131,7 +131,7 @@ def gru_masked():
     model = sequential(
         L.Input((7,)),
         L.Embedding(12, 4, mask_zero=True),
-        L.GRU(5, return_sequences=True),
+        L.Bidirectional(L.GRU(5, return_sequences=True), merge_mode="sum"),
         L.GRU(4, reset_after=False),
         L.Dense(3, activation="softmax"),
     )
@@ -240,7 +240,25 @@ def volumes():
     return model, images(9, 6, 6, 6, 2), images(9, 2), {}
 
 
-MODELS = [mlp, momentum, cnn, separable, conv1d, lstm, gru_masked, sequence_labels, two_branches, weighted, residual, losses, volumes]
+def encoder_decoder():
+    source, target = L.Input((5,), name="source"), L.Input((4, 2), name="target")
+    embedded = L.Embedding(9, 3)(source)
+    both = L.Bidirectional(L.GRU(3, return_sequences=True), merge_mode="sum")(embedded)
+    _, h, c = L.LSTM(4, return_state=True)(both)
+    decoded = L.LSTM(4, return_sequences=True)(target, initial_state=[h, c])
+    scores = L.Softmax()(L.Dot(axes=(2, 2))([decoded, L.Dense(4)(both)]))
+    context = L.Dot(axes=(2, 1))([scores, both])
+    likeness = L.Dot(axes=1, normalize=True)([h, c])
+    joined = L.Concatenate()([L.Flatten()(L.Concatenate()([decoded, context])), likeness])
+    model = keras.Model([source, target], L.Dense(2, activation="linear")(joined))
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.5), "mse", metrics=["mae"])
+    ids = RNG.integers(1, 9, (10, 5))
+    for row in range(10):
+        ids[row, 5 - row % 3 :] = 0
+    return model, [ids, images(10, 4, 2)], images(10, 2), {}
+
+
+MODELS = [mlp, momentum, cnn, separable, conv1d, lstm, gru_masked, sequence_labels, two_branches, weighted, residual, losses, volumes, encoder_decoder]
 
 
 def listed(value):
