@@ -77,6 +77,7 @@ std::string_view without_leading_space(std::string_view text) {
 
 Pieces split_at_any(std::string_view text, std::string_view delimiters, bool skip_empty) {
   Pieces pieces;
+  if (text.empty()) return pieces;  // not even an empty piece
   if (delimiters.empty()) {
     for (std::size_t i = 0; i < text.size(); ++i) pieces.push_back(text.substr(i, 1));
     return pieces;
@@ -251,15 +252,13 @@ void run_segment_join(RunContext& c) {
   Tensor& out = c.allocate_output(0, Shape(dims));
   std::string* to = out.data<std::string>();
   std::fill_n(to, out.num_elements(), std::string());
-  std::vector<bool> begun(static_cast<std::size_t>(segments));
   const std::string* from = in.data<std::string>();
   for (const std::int64_t id : segment_of) {
     for (std::int64_t k = 0; k < inner; ++k) {
       std::string& joined = to[id * inner + k];
-      if (begun[id]) joined += separator;
+      if (!joined.empty()) joined += separator;  // as in TensorFlow: no separator after empty strings
       joined += *from++;
     }
-    begun[id] = true;
   }
 }
 
@@ -325,7 +324,7 @@ class NGramsKernel final : public Kernel {
     const std::size_t before = all->size();
     const auto length = static_cast<std::int64_t>(row.size());
     for (const std::int64_t width : widths_) add_ngrams(row, width, all, bytes);
-    if (keeps_short_ && length > 0 && all->size() == before) {
+    if (keeps_short_ && !widths_.empty() && length > 0 && all->size() == before) {
       add_ngrams(row, length + 2 * std::max(padding_.width, std::int64_t{0}), all, bytes);
     }
   }

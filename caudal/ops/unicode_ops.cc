@@ -223,6 +223,8 @@ class TranscodeKernel final : public Kernel {
       std::string result;
       decoder->start(text);
       for (UnicodeDecoder::Character character; decoder->next(&character);) {
+        // Here, and only here, TensorFlow counts a control character as an error.
+        character.malformed |= policy_.replace_controls && character.code <= 0x1f;
         if (const auto code = policy_.of(character)) append(*code, to_, &result);
       }
       return result;
