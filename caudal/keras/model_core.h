@@ -66,7 +66,7 @@ class CAUDAL_API ModelCore final : public Layer {
   // Settings that a file gave and compile() has not been called with yet.
   Config compile_config;
   bool stop_training = false;
-  bool interrupted = false;  // the running fit() ends because FitOptions::stop_when said so
+  bool interrupted = false;      // the running fit() ends because FitOptions::stop_when said so
   std::int64_t first_epoch = 0;  // of the running fit(); a callback that restores a run moves it
 
  protected:
