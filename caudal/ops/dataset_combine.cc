@@ -131,7 +131,7 @@ class RepeatIterator final : public UnaryIterator<RepeatDataset> {
  public:
   using UnaryIterator::UnaryIterator;
   bool next(const Iteration& c, Element& out) override {
-    while (dataset().count() < 0 || pass_ < dataset().count()) {
+    while (goes_on()) {
       if (input().next(c, out)) {
         gave_any_ = true;
         return true;
@@ -139,7 +139,7 @@ class RepeatIterator final : public UnaryIterator<RepeatDataset> {
       if (dataset().count() < 0 && !gave_any_) return false;  // nothing without end is nothing
       ++pass_;
       gave_any_ = false;
-      if (dataset().count() < 0 || pass_ < dataset().count()) reset_input(c);
+      if (goes_on() || begins_one_more()) reset_input(c);
       c.check();
     }
     return false;
@@ -152,6 +152,15 @@ class RepeatIterator final : public UnaryIterator<RepeatDataset> {
   }
 
  private:
+  bool goes_on() const { return dataset().count() < 0 || pass_ < dataset().count(); }
+  // TensorFlow begins a pass after the last one, for which shuffles further below draw seeds; not where it melts the
+  // repetition into a shuffle right below, or drops one that repeats nothing.
+  bool begins_one_more() const {
+    const std::string& below = dataset().input().name();
+    const bool melted = below == "ShuffleDataset" || below == "ShuffleDatasetV2" || below == "ShuffleDatasetV3";
+    return dataset().count() > 1 && !melted;
+  }
+
   std::int64_t pass_ = 0;
   bool gave_any_ = false;  // in this pass
 };

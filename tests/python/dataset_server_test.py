@@ -255,6 +255,11 @@ class ShuffleTest(WithServer):
         for again in (True, False, None):
             self.same(lambda: Dataset.range(9).shuffle(6, seed=7, reshuffle_each_iteration=again).repeat(3), least=28)
 
+    def test_repeats_of_repeats(self):
+        for again in (lambda d: d, lambda d: d.map(lambda x: x + 1), lambda d: d.skip(1)):
+            for count in (1, 2):
+                self.same(lambda: again(Dataset.range(7).shuffle(5, seed=7)).repeat(count).shuffle(3, seed=2).repeat(3), least=19)
+
     def test_shuffles_of_shuffles(self):
         self.same(lambda: Dataset.range(9).repeat(2).shuffle(4, seed=1).shuffle(30, seed=2).batch(4).shuffle(2, seed=3), least=5)
 
