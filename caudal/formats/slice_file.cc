@@ -13,100 +13,6 @@
 namespace caudal::inline v0 {
 namespace {
 
-// How TensorProto holds the values of a type: the number of its repeated field and what stands in it.
-enum class Stored { kFloats, kDoubles, kIntegers, kBits16, kStrings, kNone };
-struct ValueField {
-  int number;
-  Stored stored;
-};
-ValueField value_field(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat:
-      return {5, Stored::kFloats};
-    case DType::kDouble:
-      return {6, Stored::kDoubles};
-    case DType::kInt32:
-    case DType::kInt16:
-    case DType::kInt8:
-    case DType::kUint16:
-    case DType::kUint8:
-    case DType::kQint8:
-    case DType::kQuint8:
-    case DType::kQint16:
-    case DType::kQuint16:
-    case DType::kQint32:
-      return {7, Stored::kIntegers};
-    case DType::kString:
-      return {8, Stored::kStrings};
-    case DType::kComplex64:
-      return {9, Stored::kFloats};
-    case DType::kInt64:
-      return {10, Stored::kIntegers};
-    case DType::kBool:
-      return {11, Stored::kIntegers};
-    case DType::kComplex128:
-      return {12, Stored::kDoubles};
-    case DType::kHalf:
-    case DType::kBFloat16:
-      return {13, Stored::kBits16};
-    case DType::kUint32:
-      return {16, Stored::kIntegers};
-    case DType::kUint64:
-      return {17, Stored::kIntegers};
-    default:
-      return {0, Stored::kNone};
-  }
-}
-bool is_signed(DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-    case DType::kInt16:
-    case DType::kInt32:
-    case DType::kInt64:
-    case DType::kQint8:
-    case DType::kQint16:
-    case DType::kQint32:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Element i as the number that a varint holds, negative ones in 64 bits.
-std::uint64_t integer_at(const Tensor& tensor, std::int64_t i) {
-  const std::size_t size = dtype_size(tensor.dtype());
-  std::uint64_t value = 0;
-  std::memcpy(&value, static_cast<const char*>(tensor.raw()) + i * size, size);
-  if (!is_signed(tensor.dtype()) || size == sizeof value) return value;
-  const int shift = static_cast<int>(64 - 8 * size);
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
-}
-
-WireWriter encode_values(const Tensor& tensor) {
-  const ValueField field = value_field(tensor.dtype());
-  WireWriter out;
-  if (tensor.num_elements() == 0) return out;
-  switch (field.stored) {
-    case Stored::kFloats:
-    case Stored::kDoubles:
-      out.bytes(field.number, tensor.raw_bytes());
-      break;
-    case Stored::kIntegers:
-    case Stored::kBits16: {
-      std::string packed;
-      for (std::int64_t i = 0; i < tensor.num_elements(); ++i) put_varint(&packed, integer_at(tensor, i));
-      out.bytes(field.number, packed);
-      break;
-    }
-    case Stored::kStrings:
-      for (const std::string& value : tensor.flat<std::string>()) out.bytes(field.number, value);
-      break;
-    case Stored::kNone:
-      break;
-  }
-  return out;
-}
-
 // Appends the varints of a repeated field, packed or not.
 void append_integers(const WireReader& reader, std::vector<std::uint64_t>* out) {
   if (reader.type() != WireType::kBytes) {
@@ -135,10 +41,11 @@ Tensor decode_values(std::string_view message, DType dtype, const Shape& shape) 
   std::vector<std::string_view> strings;
   for (WireReader reader(message, "tensor"); reader.next();) {
     if (reader.field() != field.number) continue;
-    if (field.stored == Stored::kFloats) reader.append_reals(&floats);
-    if (field.stored == Stored::kDoubles) reader.append_reals(&doubles);
-    if (field.stored == Stored::kIntegers || field.stored == Stored::kBits16) append_integers(reader, &integers);
-    if (field.stored == Stored::kStrings) strings.push_back(reader.bytes());
+    if (field.stored == StoredValues::kFloats) reader.append_reals(&floats);
+    if (field.stored == StoredValues::kDoubles) reader.append_reals(&doubles);
+    if (field.stored == StoredValues::kIntegers || field.stored == StoredValues::kBits16)
+      append_integers(reader, &integers);
+    if (field.stored == StoredValues::kStrings) strings.push_back(reader.bytes());
   }
   const auto elements = static_cast<std::size_t>(shape.num_elements());
   const std::size_t numbers = is_complex(dtype) ? 2 * elements : elements;
@@ -196,7 +103,7 @@ SliceFileReader::SliceFileReader(Env& env, const std::string& path) try : table_
 }
 
 Tensor SliceFileReader::read(std::string_view name, const SavedSlices& saved, const TensorSlice& slice) const {
-  if (value_field(saved.dtype).stored == Stored::kNone) {
+  if (value_field(saved.dtype).stored == StoredValues::kNone) {
     throw unimplemented("values of type ", saved.dtype, " in a V1 checkpoint");
   }
   const std::optional<std::string> part = table_.find(bundle_slice_key(name, slice));
@@ -206,7 +113,7 @@ Tensor SliceFileReader::read(std::string_view name, const SavedSlices& saved, co
 
 void SliceFileWriter::add(std::string_view name, const Shape& full, const TensorSlice& slice, const Tensor& part) {
   if (name.empty()) throw invalid_argument("a saved tensor needs a name");
-  if (value_field(part.dtype()).stored == Stored::kNone) {
+  if (value_field(part.dtype()).stored == StoredValues::kNone) {
     throw unimplemented("tensor '", name, "' is ", part.dtype(), ", which V1 checkpoints cannot hold");
   }
   const TensorSlice resolved = slice.resolved(full);

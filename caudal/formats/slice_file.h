@@ -1,12 +1,12 @@
 // Checkpoints in TensorFlow's old V1 format: one sorted table of the parts of tensors.
 //
 // The empty key holds what the file has (SavedTensorSliceMeta); under the key of each part, which is a bundle's
-// (bundle_slice_key), lie its values (SavedSlice). Messages of tensorflow/core/util/saved_tensor_slice.proto. Written for
-// programs that ask for it (SaverDef.V1); the V2 format of bundle_writer.h is better in every way.
+// (bundle_slice_key), lie its values (SavedSlice). Messages of tensorflow/core/util/saved_tensor_slice.proto. Written
+// for programs that ask for it (SaverDef.V1); the V2 format of bundle_writer.h is better in every way.
 //
-// Errors: NOT_FOUND, DATA_LOSS for damaged files, UNIMPLEMENTED for types that the format lacks. Sizes are checked before
-// memory is taken. Ownership: the Env must outlive reader and writer. Thread safety: a reader is immutable, a writer
-// belongs to one thread.
+// Errors: NOT_FOUND, DATA_LOSS for damaged files, UNIMPLEMENTED for types that the format lacks. Sizes are checked
+// before memory is taken. Ownership: the Env must outlive reader and writer. Thread safety: a reader is immutable, a
+// writer belongs to one thread.
 #pragma once
 
 #include <map>

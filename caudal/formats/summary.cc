@@ -3,28 +3,19 @@
 #include <cmath>
 
 #include "caudal/base/error.h"
+#include "caudal/formats/tensor_messages.h"
 
 namespace caudal::inline v0 {
 namespace {
 
 // Fields of Summary.Value.
-constexpr int kTag = 1, kSimpleValue = 2, kImage = 4, kHisto = 5, kAudio = 6, kTensor = 8, kMetadata = 9;
+constexpr int kTag = 1, kSimpleValue = 2, kImage = 4, kHisto = 5, kAudio = 6, kNodeName = 7, kTensor = 8, kMetadata = 9;
 
 std::string text_metadata() {
   WireWriter plugin;
   plugin.bytes(1, "text");
   WireWriter out;
   out.message(1, plugin);
-  return std::move(out).str();
-}
-
-// A TensorProto holding one string.
-std::string string_tensor(std::string_view value) {
-  constexpr uint64_t kStringType = 7;
-  WireWriter out;
-  out.varint(1, kStringType);
-  out.bytes(2, "");  // shape of a scalar
-  out.bytes(8, value);
   return std::move(out).str();
 }
 
@@ -127,11 +118,17 @@ void SummaryBuilder::audio(std::string_view tag, float sample_rate, int channels
 }
 
 void SummaryBuilder::text(std::string_view tag, std::string_view markdown) {
-  WireWriter value;
-  value.bytes(kTag, tag);
-  value.bytes(kTensor, string_tensor(markdown));
-  value.bytes(kMetadata, text_metadata());
-  out_.message(1, value);
+  tensor(tag, "", Tensor(std::string(markdown)), text_metadata());
+}
+
+void SummaryBuilder::tensor(std::string_view tag, std::string_view node_name, const Tensor& value,
+                            std::string_view metadata) {
+  WireWriter message;
+  message.bytes_unless_default(kTag, tag);
+  message.bytes_unless_default(kNodeName, node_name);
+  message.message(kTensor, encode_tensor(value));
+  message.bytes_unless_default(kMetadata, metadata);
+  out_.message(1, message);
 }
 
 std::vector<SummaryValue> decode_summary(std::string_view bytes) {

@@ -17,6 +17,7 @@
 #include "caudal/base/export.h"
 #include "caudal/formats/histogram.h"
 #include "caudal/formats/wire.h"
+#include "caudal/tensor/tensor.h"
 
 namespace caudal::inline v0 {
 
@@ -35,6 +36,9 @@ class CAUDAL_API SummaryBuilder {
   void audio(std::string_view tag, float sample_rate, int channels, int64_t frames, std::string_view wav);
   // Markdown text.
   void text(std::string_view tag, std::string_view markdown);
+
+  // Any tensor (tensor_messages.h), with SummaryMetadata; tag or name of a node may be empty.
+  void tensor(std::string_view tag, std::string_view node_name, const Tensor& value, std::string_view metadata);
 
   bool empty() const { return out_.str().empty(); }
   // The Summary message of all values so far.

@@ -1,18 +1,15 @@
 #include "caudal/ops/summary_ops.h"
 
-#include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <set>
 
 #include "caudal/base/error.h"
 #include "caudal/core/kernel.h"
 #include "caudal/core/op_registry.h"
 #include "caudal/core/shape_context.h"
-#include "caudal/formats/png.h"
 #include "caudal/formats/summary.h"
 #include "caudal/graph/scope.h"
-#include "caudal/kernels/dispatch.h"
+#include "caudal/ops/summary_values.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -35,21 +32,6 @@ const std::string& tag_of(RunContext& c) {
   return c.input(0).item<std::string>();
 }
 
-template <class T>
-double number(T value) {
-  if constexpr (std::is_arithmetic_v<T>) return static_cast<double>(value);
-  return static_cast<double>(static_cast<float>(value));
-}
-
-std::vector<double> numbers(const Tensor& values) {
-  std::vector<double> out;
-  out.reserve(static_cast<std::size_t>(values.num_elements()));
-  kernels::dispatch(kernels::RealTypes{}, values.dtype(), "a summary", [&]<class T>() {
-    for (const T value : values.flat<T>()) out.push_back(number(value));
-  });
-  return out;
-}
-
 void run_scalar_summary(RunContext& c) {
   const Tensor &tags = c.input(0), &values = c.input(1);
   if (tags.shape() != values.shape()) {
@@ -57,7 +39,7 @@ void run_scalar_summary(RunContext& c) {
                            tags.num_elements() == 1 ? " (tag '" + tags.item<std::string>() + "')" : "");
   }
   SummaryBuilder summary;
-  const auto all = numbers(values);
+  const auto all = summary_values::numbers(values);
   for (std::size_t i = 0; i < all.size(); ++i) {
     summary.scalar(tags.data<std::string>()[i], static_cast<float>(all[i]));
   }
@@ -65,69 +47,39 @@ void run_scalar_summary(RunContext& c) {
 }
 
 void run_histogram_summary(RunContext& c) {
-  const Tensor& values = c.input(1);
   SummaryBuilder summary;
-  if (values.dtype() == float32) {
-    summary.histogram(tag_of(c), values.flat<float>());
-  } else {
-    summary.histogram(tag_of(c), std::span<const double>(numbers(values)));
-  }
+  summary_values::add_histogram(tag_of(c), c.input(1), &summary);
   set_summary(c, summary.encode());
 }
 
-// One picture of numbers as bytes, by TensorFlow's rule: the largest magnitude of the finite pixels becomes 255 (or 1
-// and 255 around 128, if there are negative ones).
-Tensor picture_of(const std::vector<double>& pixels, const Shape& shape, const Tensor& bad_color) {
-  const auto depth = static_cast<std::size_t>(shape[2]);
-  const auto finite = [&](std::size_t at) {
-    return std::all_of(pixels.begin() + static_cast<std::ptrdiff_t>(at),
-                       pixels.begin() + static_cast<std::ptrdiff_t>(at + depth),
-                       [](double x) { return std::isfinite(x); });
-  };
-  double low = HUGE_VAL, high = -HUGE_VAL;
-  for (std::size_t at = 0; at < pixels.size(); at += depth) {
-    if (!finite(at)) continue;
-    for (std::size_t k = at; k < at + depth; ++k) low = std::min(low, pixels[k]), high = std::max(high, pixels[k]);
-  }
-  constexpr double kFlat = 1e-6;
-  const double largest = low < 0 ? std::max(std::abs(low), std::abs(high)) : high;
-  const float scale =
-      largest < kFlat ? 0.0F : static_cast<float>((low < 0 ? 127.0F : 255.0F) / static_cast<float>(largest));
-  const float offset = low < 0 ? 128.0F : 0.0F;
-  Tensor picture(uint8, shape);
-  std::uint8_t* out = picture.data<std::uint8_t>();
-  for (std::size_t at = 0; at < pixels.size(); at += depth) {
-    const bool good = finite(at);
-    for (std::size_t k = 0; k < depth; ++k) {
-      out[at + k] = good ? static_cast<std::uint8_t>(static_cast<float>(pixels[at + k]) * scale + offset)
-                         : bad_color.data<std::uint8_t>()[k];
-    }
-  }
-  return picture;
+void run_image_summary(RunContext& c) {
+  SummaryBuilder summary;
+  summary_values::add_images(tag_of(c), c.input(1), c.node().attr<Tensor>("bad_color"),
+                             c.node().attr<std::int64_t>("max_images"), &summary);
+  set_summary(c, summary.encode());
 }
 
-void run_image_summary(RunContext& c) {
-  const std::string& tag = tag_of(c);
-  const Tensor& batch = c.input(1);
-  const Tensor& bad_color = c.node().attr<Tensor>("bad_color");
-  if (batch.rank() != 4 || (batch.dim(3) != 1 && batch.dim(3) != 3 && batch.dim(3) != 4)) {
-    throw invalid_argument("the pictures are ", batch.describe(), "; [batch, height, width, 1, 3 or 4] is wanted");
-  }
-  if (bad_color.dtype() != uint8 || bad_color.rank() != 1 || bad_color.dim(0) < batch.dim(3)) {
-    throw invalid_argument("bad_color is ", bad_color.describe(), "; uint8[", batch.dim(3), "] is wanted");
-  }
-  const std::int64_t most = c.node().attr<std::int64_t>("max_images");
-  const std::int64_t count = std::min(most, batch.dim(0));
-  const Shape shape{batch.dim(1), batch.dim(2), batch.dim(3)};
-  if (shape.num_elements() == 0) throw invalid_argument("the pictures ", batch.describe(), " are empty");
+// AudioSummary has the rate as an attribute, AudioSummaryV2 as an input.
+void run_audio_summary(RunContext& c) {
+  const float rate =
+      c.num_inputs() > 2 ? summary_values::scalar(c.input(2), "sample_rate") : c.node().attr<float>("sample_rate");
   SummaryBuilder summary;
-  for (std::int64_t i = 0; i < count; ++i) {
-    Tensor picture = batch.rows(i, i + 1).reshape(shape);
-    if (picture.dtype() != uint8) picture = picture_of(numbers(picture), shape, bad_color);
-    const std::string name = most == 1 ? tag + "/image" : internal::concat(tag, "/image/", i);
-    summary.image(name, static_cast<int>(shape[0]), static_cast<int>(shape[1]), static_cast<int>(shape[2]),
-                  encode_png(picture));
+  summary_values::add_audio(tag_of(c), c.input(1), rate, c.node().attr<std::int64_t>("max_outputs"), &summary);
+  set_summary(c, summary.encode());
+}
+
+void run_tensor_summary(RunContext& c) {
+  SummaryBuilder summary;
+  summary.tensor("", c.node().name, c.input(0), "");
+  set_summary(c, summary.encode());
+}
+
+void run_tensor_summary_v2(RunContext& c) {
+  if (c.input(2).rank() != 0) {
+    throw invalid_argument("serialized_summary_metadata must be one string, not ", c.input(2).describe());
   }
+  SummaryBuilder summary;
+  summary.tensor(tag_of(c), "", c.input(1), c.input(2).item<std::string>());
   set_summary(c, summary.encode());
 }
 
@@ -183,6 +135,42 @@ CAUDAL_REGISTER_OP({
     .shape = image_shape,
     .gradient = not_differentiable,
     .cpu = kernel_of<run_image_summary>,
+});
+CAUDAL_REGISTER_OP({
+    .name = "AudioSummary",
+    .inputs = "tag: string; tensor: float",
+    .outputs = "summary: string",
+    .attrs = "sample_rate: float; max_outputs: int >= 1 = 3",
+    .shape = scalar_shape,
+    .gradient = not_differentiable,
+    .cpu = kernel_of<run_audio_summary>,
+});
+CAUDAL_REGISTER_OP({
+    .name = "AudioSummaryV2",
+    .inputs = "tag: string; tensor: float; sample_rate: float",
+    .outputs = "summary: string",
+    .attrs = "max_outputs: int >= 1 = 3",
+    .shape = scalar_shape,
+    .gradient = not_differentiable,
+    .cpu = kernel_of<run_audio_summary>,
+});
+CAUDAL_REGISTER_OP({
+    .name = "TensorSummary",
+    .inputs = "tensor: T",
+    .outputs = "summary: string",
+    .attrs = "T: type; description: string = ''; labels: list(string) = []; display_name: string = ''",
+    .shape = scalar_shape,
+    .gradient = not_differentiable,
+    .cpu = kernel_of<run_tensor_summary>,
+});
+CAUDAL_REGISTER_OP({
+    .name = "TensorSummaryV2",
+    .inputs = "tag: string; tensor: T; serialized_summary_metadata: string",
+    .outputs = "summary: string",
+    .attrs = "T: type",
+    .shape = scalar_shape,
+    .gradient = not_differentiable,
+    .cpu = kernel_of<run_tensor_summary_v2>,
 });
 CAUDAL_REGISTER_OP({
     .name = "MergeSummary",
@@ -263,6 +251,34 @@ Output image(std::string_view name, const Operand& tensor, const ImageSummaryOpt
                             .input(scope.tag("tag"))
                             .input(tensor)
                             .attr("max_images", options.max_outputs)
+                            .build();
+  collect(result, options.collections);
+  return result;
+}
+
+Output audio(std::string_view name, const Operand& tensor, const Operand& sample_rate,
+             const AudioSummaryOptions& options) {
+  const SummaryScope scope(name, options.family, options.where);
+  const Output result = OpBuilder("AudioSummaryV2", {.name = scope.node_name()})
+                            .input(scope.tag("tag"))
+                            .input(tensor)
+                            .input(sample_rate)
+                            .attr("max_outputs", options.max_outputs)
+                            .build();
+  collect(result, options.collections);
+  return result;
+}
+
+Output text(std::string_view name, const Operand& tensor, const TextSummaryOptions& options) {
+  // SummaryMetadata of TensorBoard's plugin.
+  WireWriter plugin, metadata;
+  plugin.bytes(1, "text");
+  metadata.message(1, plugin);
+  const SummaryScope scope(name, {}, options.where);
+  const Output result = OpBuilder("TensorSummaryV2", {.name = scope.node_name()})
+                            .input(scope.tag("tag"))
+                            .input(tensor, string)
+                            .input(Tensor(metadata.str()))
                             .build();
   collect(result, options.collections);
   return result;

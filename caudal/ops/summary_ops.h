@@ -43,6 +43,24 @@ struct ImageSummaryOptions {
 // are not finite become red.
 CAUDAL_API Output image(std::string_view name, const Operand& tensor, const ImageSummaryOptions& options = {});
 
+struct AudioSummaryOptions {
+  std::int64_t max_outputs = 3;
+  std::vector<std::string> collections = {std::string(graph_keys::kSummaries)};
+  std::string family = {};
+  std::source_location where = std::source_location::current();
+};
+// The first sounds of a batch, float32 [batch, frames] or [batch, frames, channels] in -1 to 1, at `sample_rate` in
+// Hertz.
+CAUDAL_API Output audio(std::string_view name, const Operand& tensor, const Operand& sample_rate,
+                        const AudioSummaryOptions& options = {});
+
+struct TextSummaryOptions {
+  std::vector<std::string> collections = {std::string(graph_keys::kSummaries)};
+  std::source_location where = std::source_location::current();
+};
+// Markdown text: a string, or a table of them.
+CAUDAL_API Output text(std::string_view name, const Operand& tensor, const TextSummaryOptions& options = {});
+
 struct MergeOptions {
   std::vector<std::string> collections = {};
   std::string name = {};
