@@ -278,6 +278,11 @@ class NGramsKernel final : public Kernel {
         padding_{c.attr<std::string>("separator"), c.attr<std::string>("left_pad"), c.attr<std::string>("right_pad"),
                  c.attr<std::int64_t>("pad_width")},
         keeps_short_(c.attr<bool>("preserve_short_sequences")) {
+    if (keeps_short_ && widths_.empty() && padding_.width < 0) {
+      throw invalid_argument(
+          "Pad width should be >= 0 when preserve_short_sequences is True and ngram_widths are not provided, got ",
+          padding_.width);
+    }
     for (const std::int64_t width : widths_) {
       if (width <= 0) throw invalid_argument("ngram_widths must contain positive values, not ", width);
       if (width > kWidest) throw invalid_argument("ngram_widths end at ", kWidest, ", not ", width);
@@ -292,7 +297,8 @@ class NGramsKernel final : public Kernel {
     std::vector<std::int64_t> ends;
     double bytes = 0;
     for (std::size_t row = 0; row < splits.size(); ++row) {
-      if (row > 0) add_row(data.subspan(splits[row - 1], splits[row] - splits[row - 1]), &all, &bytes);
+      // Without any string there is nothing, not even padding: as in TensorFlow.
+      if (row > 0 && !data.empty()) add_row(data.subspan(splits[row - 1], splits[row] - splits[row - 1]), &all, &bytes);
       ends.push_back(static_cast<std::int64_t>(all.size()));
     }
     std::ranges::move(all, c.allocate_output(0, {static_cast<std::int64_t>(all.size())}).data<std::string>());
@@ -324,7 +330,7 @@ class NGramsKernel final : public Kernel {
     const std::size_t before = all->size();
     const auto length = static_cast<std::int64_t>(row.size());
     for (const std::int64_t width : widths_) add_ngrams(row, width, all, bytes);
-    if (keeps_short_ && !widths_.empty() && length > 0 && all->size() == before) {
+    if (keeps_short_ && length > 0 && all->size() == before) {
       add_ngrams(row, length + 2 * std::max(padding_.width, std::int64_t{0}), all, bytes);
     }
   }

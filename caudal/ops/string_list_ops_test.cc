@@ -113,6 +113,15 @@ CAUDAL_OP_SAMPLES(StringNGrams) {
                .attrs = ngrams({4}, 0, true),
                .expected = {Tensor(Strings{"a b c", "d e"}), longs({0, 1, 2})},
                .shape_unknown = true});
+  samples.add({.inputs = {data, longs({0, 3, 5})},
+               .attrs = ngrams({}, 0, true),
+               .expected = {Tensor(Strings{"a b c", "d e"}), longs({0, 1, 2})},
+               .shape_unknown = true});
+  samples.add({.inputs = {Tensor(string, {0}), longs({0, 0})},
+               .attrs = ngrams({2}, 1),
+               .expected = {Tensor(string, {0}), longs({0, 0})},
+               .shape_unknown = true});
+  samples.error({data, longs({0, 5})}, Code::kInvalidArgument, ngrams({}, -1, true));
   for (const Tensor& splits : {longs({0, 6}), longs({1, 5}), longs({0, 4, 3, 5}), longs({0, 3})}) {
     samples.error({data, splits}, Code::kInvalidArgument, ngrams({2}));
   }
