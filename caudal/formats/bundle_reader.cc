@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "caudal/base/crc32c.h"
-#include "caudal/base/file_pattern.h"
+#include "caudal/base/glob.h"
 #include "caudal/base/strings.h"
 #include "caudal/formats/coding.h"
 #include "caudal/formats/table.h"
@@ -77,7 +77,7 @@ void BundleReader::load() {
 // Without a bundle the name may be that of a V1 file, or a pattern for several. False if there is none either.
 bool BundleReader::load_v1() {
   v1_files_.clear();
-  for (const std::string& path : matching_files(env_, prefix_)) {
+  for (const std::string& path : match_files(env_, prefix_)) {
     if (!env_.is_directory(path)) v1_files_.emplace_back(env_, path);
   }
   entries_.clear();

@@ -1,4 +1,5 @@
-// Reading checkpoints: TensorFlow's tensor bundles ("V2" files), and its old V1 files where there is no bundle of the name.
+// Reading checkpoints: TensorFlow's tensor bundles ("V2" files), and its old V1 files where there is no bundle of the
+// name.
 //
 //   BundleReader reader(env, "/tmp/model.ckpt-10");
 //   Tensor kernel = reader.read("hidden/kernel");
@@ -6,9 +7,9 @@
 // The whole index is read at once, values when asked for. Data files are opened at once too, so that a checkpoint that
 // is replaced or deleted meanwhile stays readable. Errors: NOT_FOUND if there is no checkpoint or no such tensor (with
 // similar names as a hint); DATA_LOSS for wrong checksums and damaged structure; OUT_OF_RANGE if a data file is too
-// short, as TensorFlow has it. Sizes are checked against the files before memory is taken. Several V1 files are named by a
-// pattern ("model-?????-of-00002"), which RestoreV2 gets for sharded ones. Ownership: the Env must outlive the reader. Thread safety: const members may be called from several
-// threads.
+// short, as TensorFlow has it. Sizes are checked against the files before memory is taken. Several V1 files are named
+// by a pattern ("model-?????-of-00002"), which RestoreV2 gets for sharded ones. Ownership: the Env must outlive the
+// reader. Thread safety: const members may be called from several threads.
 #pragma once
 
 #include <map>

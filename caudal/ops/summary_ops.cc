@@ -141,6 +141,7 @@ CAUDAL_REGISTER_OP({
     .inputs = "tag: string; tensor: float",
     .outputs = "summary: string",
     .attrs = "sample_rate: float; max_outputs: int >= 1 = 3",
+    .deprecated_version = 15,
     .shape = scalar_shape,
     .gradient = not_differentiable,
     .cpu = kernel_of<run_audio_summary>,
