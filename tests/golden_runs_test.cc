@@ -171,6 +171,9 @@ TEST(GoldenEmbedding, TrainsAsStored) {
   expect_close(parts[0], table.rows(0, parts[0].dim(0)), 1e-6, "first part");
   expect_close(parts[1], table.rows(parts[0].dim(0), table.dim(0)), 1e-6, "second part");
   expect_close(session.run(graph.tensor("w")), tensor_of(facts.at("w_after")), 1e-6, "w");
+  // Made of the variable's read under a control dependency on the step: it sees each step's result.
+  expect_close(session.run(graph.tensor(facts.at("ema_name").get<std::string>())), tensor_of(facts.at("w_ema_after")),
+               1e-6, "moving average of w");
   EXPECT_EQ(session.run(graph.tensor("global_step")).item<std::int64_t>(), facts.at("global_step_after"));
 }
 

@@ -11,6 +11,7 @@
 #include "caudal/plan/fold.h"
 #include "caudal/plan/frames.h"
 #include "caudal/plan/known_controls.h"
+#include "caudal/plan/late_reads.h"
 #include "caudal/plan/memory_plan.h"
 #include "caudal/plan/program.h"
 #include "caudal/plan/units.h"
@@ -195,6 +196,7 @@ class FrameCompiler {
 
   void add_items() {
     collect_items();
+    if (frame_.enters.empty()) late_reads_ = LateReads(frame_.nodes);
     std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
     const auto finish_item = [&](int i) {
       items_[i].done = true;
@@ -270,7 +272,7 @@ class FrameCompiler {
         return;
       }
       std::vector<int> inputs;
-      for (const Output& input : node.inputs()) inputs.push_back(slot_for(input));
+      for (int i = 0; i < node.num_inputs(); ++i) inputs.push_back(slot_of_input(node, i));
       if (share(node, inputs)) return;
       const int first = static_cast<int>(program_->slots.size());
       for (int i = 0; i < node.num_outputs(); ++i) {
@@ -289,15 +291,19 @@ class FrameCompiler {
         }
         return;
       }
-      if (kind_of(node) == ControlFlow::kNone || kind_of(node) == ControlFlow::kLoopCond ||
-          kind_of(node) == ControlFlow::kControlTrigger) {
-        add_kernel(node, std::move(draft));
-      } else {
-        add_control_flow(node, std::move(draft));
-      }
+      const ControlFlow kind = kind_of(node);
+      const bool computes =
+          kind == ControlFlow::kNone || kind == ControlFlow::kLoopCond || kind == ControlFlow::kControlTrigger;
+      computes ? add_kernel(node, std::move(draft)) : add_control_flow(node, std::move(draft));
     } catch (const Error& error) {
       throw error.at_node(node.type(), node.name(), node.info().made_at);
     }
+  }
+
+  int slot_of_input(const Node& node, int i) const {
+    const int s = slot_for(node.input(i));
+    const Node* read = late_reads_.read_of(node, i);
+    return read == nullptr || program_->slots[s].is_feed ? s : slot_for(read->input(0));
   }
 
   int slot_for(const Output& output) const {
@@ -320,6 +326,7 @@ class FrameCompiler {
     draft.step.num_outputs = node.num_outputs();
     draft.controls.assign(node.control_inputs().begin(), node.control_inputs().end());
     known_controls_.inherit(node, draft.controls);
+    late_reads_.add_controls(node, draft.controls);
     return draft;
   }
 
@@ -329,9 +336,7 @@ class FrameCompiler {
       return false;
     }
     // A reference that is read: an update may lie between two equal reads.
-    for (const Output& input : node.inputs()) {
-      if (input.is_ref()) return false;
-    }
+    if (std::ranges::any_of(inputs, [this](int s) { return slot(s).source.is_ref(); })) return false;
     // A fed output hides the node's own value.
     for (int i = 0; i < node.num_outputs(); ++i) {
       if (slot_of_.contains(node.output(i))) return false;
@@ -444,7 +449,7 @@ class FrameCompiler {
     step.scratch_bytes = context.scratch_bytes();
     step.waits = step.kernel->can_wait();
     for (int i = 0; i < node.num_inputs(); ++i) {
-      step.has_ref_inputs |= node.input(i).is_ref() && !node.info().input_refs[i];
+      step.has_ref_inputs |= slot(step.inputs[i]).source.is_ref() && !node.info().input_refs[i];
     }
     add_draft(node, std::move(draft));
   }
@@ -773,6 +778,7 @@ class FrameCompiler {
   std::map<std::string, Node*> shared_;
   std::unordered_map<const Node*, const Node*> twin_of_;  // whose step stands for another node's
   KnownControls known_controls_;
+  LateReads late_reads_;
   std::unordered_set<const Node*> may_be_dead_;
   WaitSets wait_sets_;
   std::vector<int> slot_wait_set_;
