@@ -1,6 +1,6 @@
 // TensorFlow's ops by how much they matter, for `caudal ops --missing`: those of tier 1 are met in the book's programs,
-// tier 2 in saved models and distributed training, tier 3 in other graphs, tier 4 nowhere that was looked. The names are
-// those of TensorFlow 2.21 without the families for other devices.
+// tier 2 in saved models and distributed training, tier 3 in other graphs, tier 4 nowhere that was looked. The names
+// are those of TensorFlow 2.21 without the families for other devices.
 #include "caudal/cli/op_tiers.h"
 
 namespace caudal::inline v0::cli {

@@ -138,6 +138,8 @@ int run_ops(const std::vector<std::string>& words) {
 
 }  // namespace
 
-CAUDAL_COMMAND({.name = "ops", .summary = "the ops that are there, the missing ones, or one explained", .run = run_ops});
+CAUDAL_COMMAND({.name = "ops",
+                .summary = "the ops that are there, the missing ones, or one explained",
+                .run = run_ops});
 
 }  // namespace caudal::inline v0::cli

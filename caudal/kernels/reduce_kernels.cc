@@ -24,6 +24,12 @@ struct SumOf {
     return wrap_add<A>(a, b);
   }
 };
+// Means of integers do not wrap on the way, as TensorFlow's do not.
+struct MeanSumOf : SumOf {
+  template <class T>
+  using Acc =
+      std::conditional_t<std::is_integral_v<T>, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>, SumType<T>>;
+};
 struct ProductOf {
   template <class T>
   using Acc = SumType<T>;
@@ -139,18 +145,18 @@ struct Loops {
     const auto* total = static_cast<const A*>(acc);
     for (int64_t j = 0; j < n; ++j) {
       if constexpr (std::is_integral_v<T>) {
-        using Quotient = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
-        static_cast<T*>(out)[j] =
-            count == 0 ? T(0) : static_cast<T>(static_cast<Quotient>(total[j]) / static_cast<Quotient>(count));
+        static_cast<T*>(out)[j] = count == 0 ? T(0) : static_cast<T>(total[j] / static_cast<A>(count));
       } else {
-        static_cast<T*>(out)[j] = static_cast<T>(total[j] / static_cast<double>(count));
+        // The mean of no complex numbers is 0 in TensorFlow, that of no real ones NaN.
+        const bool none = kIsComplex<T> && count == 0;
+        static_cast<T*>(out)[j] = none ? T(0) : static_cast<T>(total[j] / static_cast<double>(count));
       }
     }
   }
 
-  static ReduceKernels kernels(bool mean) {
-    if constexpr (std::is_same_v<Op, SumOf>) {
-      if (mean) return {sizeof(T), sizeof(A), sizeof(T), init, row, column, combine, finish_mean};
+  static ReduceKernels kernels() {
+    if constexpr (std::is_same_v<Op, MeanSumOf>) {
+      return {sizeof(T), sizeof(A), sizeof(T), init, row, column, combine, finish_mean};
     }
     return {sizeof(T), sizeof(A), sizeof(T), init, row, column, combine, finish};
   }
@@ -162,24 +168,25 @@ ReduceKernels reduce_kernels(ReduceOp op, DType dtype) {
   ReduceKernels kernels;
   switch (op) {
     case ReduceOp::kSum:
+      dispatch(NumberTypes{}, dtype, "sum", [&]<class T>() { kernels = Loops<T, SumOf>::kernels(); });
+      break;
     case ReduceOp::kMean:
-      dispatch(NumberTypes{}, dtype, "sum",
-               [&]<class T>() { kernels = Loops<T, SumOf>::kernels(op == ReduceOp::kMean); });
+      dispatch(NumberTypes{}, dtype, "mean", [&]<class T>() { kernels = Loops<T, MeanSumOf>::kernels(); });
       break;
     case ReduceOp::kProd:
-      dispatch(NumberTypes{}, dtype, "product", [&]<class T>() { kernels = Loops<T, ProductOf>::kernels(false); });
+      dispatch(NumberTypes{}, dtype, "product", [&]<class T>() { kernels = Loops<T, ProductOf>::kernels(); });
       break;
     case ReduceOp::kMax:
-      dispatch(RealTypes{}, dtype, "maximum", [&]<class T>() { kernels = Loops<T, MaxOf>::kernels(false); });
+      dispatch(RealTypes{}, dtype, "maximum", [&]<class T>() { kernels = Loops<T, MaxOf>::kernels(); });
       break;
     case ReduceOp::kMin:
-      dispatch(RealTypes{}, dtype, "minimum", [&]<class T>() { kernels = Loops<T, MinOf>::kernels(false); });
+      dispatch(RealTypes{}, dtype, "minimum", [&]<class T>() { kernels = Loops<T, MinOf>::kernels(); });
       break;
     case ReduceOp::kAll:
-      dispatch(TypeList<bool>{}, dtype, "all", [&]<class T>() { kernels = Loops<T, AllOf>::kernels(false); });
+      dispatch(TypeList<bool>{}, dtype, "all", [&]<class T>() { kernels = Loops<T, AllOf>::kernels(); });
       break;
     case ReduceOp::kAny:
-      dispatch(TypeList<bool>{}, dtype, "any", [&]<class T>() { kernels = Loops<T, AnyOf>::kernels(false); });
+      dispatch(TypeList<bool>{}, dtype, "any", [&]<class T>() { kernels = Loops<T, AnyOf>::kernels(); });
       break;
   }
   return kernels;

@@ -124,6 +124,7 @@ void run_euclidean_norm(RunContext& c) {
 template <bool greatest>
 void run_arg(RunContext& c) {
   const Tensor& input = c.input(0);
+  if (c.input(1).rank() != 0) throw invalid_argument("the axis must be a scalar, not ", c.input(1).describe());
   const int axis = normalized_axis(scalar_int(c.input(1), "the axis"), input.rank());
   std::int64_t outer = 1, inner = 1;
   for (int d = 0; d < axis; ++d) outer *= input.dim(d);

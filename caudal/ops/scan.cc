@@ -28,6 +28,7 @@ class ScanKernel final : public Kernel {
 
   void run(RunContext& c) const override {
     const Tensor& x = c.input(0);
+    if (c.input(1).rank() != 0) throw invalid_argument("the axis must be a scalar, not ", c.input(1).describe());
     const int axis = normalized_axis(scalar_int(c.input(1), "the axis"), x.rank());
     std::int64_t outer = 1, inner = 1;
     for (int d = 0; d < axis; ++d) outer *= x.dim(d);
