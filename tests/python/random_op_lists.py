@@ -10,7 +10,7 @@ LOOSE = {"Lgamma": 10, "Digamma": 10, "Polygamma": 100, "Zeta": 100, "Betainc": 
 # Ops whose matrices must be positive definite.
 POSITIVE_DEFINITE = {"Cholesky", "BatchCholesky", "CholeskyGrad", "BatchCholeskyGrad", "MatrixSquareRoot", "MatrixLogarithm"}
 # Ops that read outside their inputs in TensorFlow unless the sizes fit: these stay as the seed has them.
-PAIRED = {"BlockLSTM", "BlockLSTMGrad", "BlockLSTMV2", "BlockLSTMGradV2", "AvgPoolGrad", "AvgPool3DGrad", "MaxPoolGradWithArgmax",
+PAIRED = {"RaggedTensorToTensor", "BlockLSTM", "BlockLSTMGrad", "BlockLSTMV2", "BlockLSTMGradV2", "AvgPoolGrad", "AvgPool3DGrad", "MaxPoolGradWithArgmax",
           "MaxPoolGradGradWithArgmax", "FractionalMaxPoolGrad", "FractionalAvgPoolGrad"}
 
 # (ops or "*", words in the difference, reason).
@@ -49,6 +49,13 @@ DELIBERATE = [
     ("FractionalAvgPoolGrad FractionalMaxPoolGrad", "fails: Fractional", "sequences and sizes that do not fit are refused"),
     ("ApplyAdadelta ApplyCenteredRMSProp ApplyRMSProp ResourceApplyAdadelta ResourceApplyRMSProp "
      "ResourceApplyCenteredRMSProp LSTMBlockCell", "float16", "rounded once here, after each step there"),
+    ("SparseAdd", "put 0 is", "a threshold of another type than the values' real part: TensorFlow reads its bytes as if it were one"),
+    ("SparseAdd", "gradient 0", "as above"), ("SparseAdd", "put 1[", "as above"), ("SparseAdd", "put 1 is", "as above"),
+    ("SparseAdd SparseSparseMaximum SparseSparseMinimum", "must not be empty", "shapes of rank 0: nothing in, nothing out"),
+    ("SparseReduceMax SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse", "Obtained a write index", "an index outside the "
+     "shape is not always seen there"),
+    ("SparseReduceSum", "error expected: params must be at least a vector", "the gradient of a tensor of rank 0"),
+    ("RaggedTensorToTensor", "Invalid row split size", "splits that do not fit: TensorFlow reads outside"),
     ("InplaceAdd InplaceSub InplaceUpdate", "output", "an index outside is not checked there"),
 ]
 
@@ -62,7 +69,7 @@ _RULES = [
     ("a queue, a barrier, a staging area, an accumulator or a lock: order of several runs; in the tests beside the ops",
      "*Queue* Barrier* *Stage* Stage* Unstage *Unstage* *MapClear *MapIncompleteSize *MapPeek *MapSize MapUnstage* *Accumulator* Mutex* "
      "ConsumeMutexLock Stack*"),
-    ("files and records: formats_test.py, interop_test.py", "*Reader* Restore* Save* MergeV2Checkpoints ReadFile WriteFile MatchingFiles "
+    ("files and records: formats_test.py, interop_test.py", "*SummaryWriter ImportEvent Write*Summary AudioSummary CreateSummary* *Reader* Restore* Save* MergeV2Checkpoints ReadFile WriteFile MatchingFiles "
      "ImmutableConst"),
     ("tables: several runs with one handle; in the tests beside the ops", "*HashTable* *LookupTable* InitializeTable* *MemoryCache"),
     ("lists, maps and arrays that live between ops: while loops of interop_test.py", "TensorArray* TensorList* TensorMap* EmptyTensor*"),
@@ -76,7 +83,7 @@ _RULES = [
     ("makes or ends a variable that all other calls of variables use", "VarHandleOp Variable VariableV2 TemporaryVariable "
      "DestroyTemporaryVariable DestroyResourceOp DisableCopyOnRead"),
     ("memory without values", "Empty"),
-    ("needs a whole coded file or message: golden vectors", "DecodeCompressed DecodePng EncodePng ImageSummary MergeSummary Parse*"),
+    ("needs a whole coded file or message: golden vectors", "DecodeJSONExample SparseCross* DecodeCompressed DecodePng EncodePng ImageSummary MergeSummary Parse*"),
     ("vectors are only given up to a factor; golden vectors and residuals in the tests beside the op",
      "Eig Qr SelfAdjointEig BatchSelfAdjointEig MatrixLogarithm"),
     ("arguments must be the forward op's own: golden vectors and the gradients of the LSTM ops", "BlockLSTMV2"),

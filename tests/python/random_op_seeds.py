@@ -61,7 +61,38 @@ def _each(ops, *inputs, **attrs):
     return [(op, attrs, list(inputs)) for op in ops.split()]
 
 
+# Two sparse tensors of shape [2, 4].
+_SPARSE = ("int64[3,2]=0,0,0,2,1,1", "float32[3]", "int64[2]=2,4")
+_OTHER = ("int64[2,2]=0,0,1,2", "float32[2]", "int64[2]=2,4")
+_SEGMENTS = ("int32[4]=0,2,1,2", "int32[4]=0,0,1,2")
+
 MORE_SEEDS = [
+    *_each("SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv", *_SPARSE, "float32[2,4]:1..3"),
+    *_each("SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv", *_SPARSE, "float32[4]:1..3"),
+    *_each("SparseTensorDenseAdd", *_SPARSE, "float32[2,4]"), *_each("SparseSoftmax", *_SPARSE),
+    *_each("SparseReduceMax SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse", *_SPARSE, "int32[1]=1"),
+    *_each("SparseReduceMax SparseReduceSum", *_SPARSE, "int32[2]=0,1", keep_dims=True),
+    *_each("SparseAdd", *_SPARSE, *_OTHER, "float32[]=0"), *_each("SparseSparseMaximum SparseSparseMinimum", *_SPARSE, *_OTHER),
+    *_each("SparseAddGrad", "float32[4]", _SPARSE[0], _OTHER[0], "int64[4,2]=0,0,0,2,1,1,1,2"),
+    *_each("SparseConcat", *([a, b] for a, b in zip(_SPARSE, _OTHER)), concat_dim=0),
+    *_each("SparseSlice", *_SPARSE, "int64[2]=0,1", "int64[2]=2,2"), *_each("SparseSplit", "int64[]=1", *_SPARSE, num_split=2),
+    *_each("SparseSliceGrad", "float32[2]", _SPARSE[0], "int64[2]=0,1", "int64[2,2]=0,1,1,0"),
+    *_each("SparseFillEmptyRowsGrad", "int64[3]=2,1,0", "float32[4]"),
+    *_each("SetSize", _SPARSE[0], "int32[3]:0..9", _SPARSE[2]),
+    *_each("DenseToDenseSetOperation", "int32[2,3]:0..3", "int32[2,4]:0..3", set_operation="union"),
+    *_each("DenseToSparseSetOperation", "int32[2,3]:0..3", _SPARSE[0], "int32[3]:0..3", _SPARSE[2], set_operation="intersection"),
+    *_each("SparseToSparseSetOperation", _SPARSE[0], "int32[3]:0..3", _SPARSE[2], _OTHER[0], "int32[2]:0..3", _OTHER[2],
+           set_operation="a-b"),
+    *_each("SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments SparseSegmentSumWithNumSegments", "float32[3,2]",
+           *_SEGMENTS, "int32[]=4"),
+    *_each("SparseSegmentSumGrad SparseSegmentSqrtNGrad", "float32[3,2]", *_SEGMENTS, "int32[]=3"),
+    *_each("SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2", "float32[3,2]", *_SEGMENTS, "int32[]=3"),
+    *_each("RaggedRange", "int32[3]:0..3", "int32[3]:3..6", "int32[3]:1..2"),
+    *_each("RaggedTensorToSparse", ["int64[4]=0,2,2,3"], "float32[3]"),
+    *_each("RaggedTensorToTensor", "int64[2]=3,3", "float32[3]", "float32[]", ["int64[4]=0,2,2,3"],
+           row_partition_types=["ROW_SPLITS"]),
+    *_each("AudioSummaryV2", "string[]=tag", "float32[2,9,1]:-1..1", "float32[]=100"),
+    *_each("TensorSummary", "float32[2,3]"), *_each("TensorSummaryV2", "string[]=tag", "float32[2,3]", "string[]="),
     *_each("BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 Dawsn FresnelCos FresnelSin", "float32[3,4]:-9..9"),
     *_each("BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Expint Spence", "float32[3,4]:0.1..9"),
     *_each("IgammaGradA", "float32[5]:0.2..6", "float32[5]:0.1..8"),
