@@ -135,9 +135,7 @@ std::unique_ptr<Kernel> prepare_zeros_like(PrepareContext& c) {
 }
 
 void run_fill(RunContext& c) {
-  // Where the graph does not know the shape of dims, TensorFlow takes a scalar for a vector of one size.
-  const Tensor& dims = c.input(0);
-  const Shape shape = shape_from(dims.rank() == 0 ? dims.reshape({1}) : dims, "dims");
+  const Shape shape = shape_from(c.input(0), "dims");
   const Tensor& value = c.input(1);
   if (value.num_elements() != 1) throw invalid_argument("value must be a scalar, not ", value.describe());
   check_copied_text(c, value, shape.num_elements());

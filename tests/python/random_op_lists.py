@@ -56,6 +56,7 @@ DELIBERATE = [
      "shape is not always seen there"),
     ("SparseReduceSum", "error expected: params must be at least a vector", "the gradient of a tensor of rank 0"),
     ("RaggedTensorToTensor", "Invalid row split size", "splits that do not fit: TensorFlow reads outside"),
+    ("Fill", "dims must be a vector of sizes", "TensorFlow's shape function refuses a scalar, too; its kernel takes it"),
     ("InplaceAdd InplaceSub InplaceUpdate", "output", "an index outside is not checked there"),
 ]
 
