@@ -31,6 +31,17 @@ std::string checkpoint_prefix(const std::string& path) {
   return data != std::string::npos && data > path.rfind('/') + 1 ? path.substr(0, data) : path;
 }
 
+// A V1 checkpoint is a sorted table, which ends with this number.
+bool is_v1_checkpoint(Env& env, const std::string& path) {
+  constexpr char kTableMagic[] = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
+  const auto file = env.open_random_access(path);
+  const std::uint64_t size = file->size();
+  if (size < 8) return false;
+  char end[8];
+  read_exactly(*file, size - 8, end, 8);
+  return std::string_view(end, 8) == kTableMagic;
+}
+
 std::string show_directory(const std::string& path, const ShowOptions& options) {
   Env& env = default_env();
   if (const std::string latest = train::latest_checkpoint(path); !latest.empty()) {
@@ -47,6 +58,7 @@ std::string show(const std::string& path, const ShowOptions& options) {
   if (env.exists(prefix + ".index")) return show_checkpoint(prefix, options);
   if (!env.exists(path)) throw not_found("there is no file, directory or checkpoint '", path, "'");
   if (is_event_file(path)) return show_events(path, options);
+  if (is_v1_checkpoint(env, path)) return show_checkpoint(path, options);
   return show_graph(path, options);
 }
 

@@ -11,7 +11,9 @@
 #include "caudal/cli/text_table.h"
 #include "caudal/formats/bundle_reader.h"
 #include "caudal/formats/events.h"
+#include "caudal/formats/object_graph.h"
 #include "caudal/proto/master_messages.h"
+#include "caudal/train/object_checkpoint.h"
 
 namespace caudal::inline v0::cli {
 namespace {
@@ -24,18 +26,61 @@ std::string part_text(const BundleEntry& entry) {
   return entry.slices.empty() ? "" : counted(static_cast<std::int64_t>(entry.slices.size()), "part");
 }
 
+std::string size_line(std::int64_t tensors, std::int64_t elements, std::int64_t bytes) {
+  return counted(tensors, "tensor") + " with " + counted(elements, "element") + " (" + byte_text(bytes) + ")";
+}
+
+std::string file_kind(const std::string& prefix) {
+  return default_env().exists(prefix + ".index") ? "" : " of TensorFlow's old format (V1)";
+}
+
+// Variables of objects by path; slots of optimisers last.
+std::string show_objects(const std::string& prefix, const ShowOptions& options) {
+  std::vector<train::ObjectVariable> variables = train::list_object_variables(prefix);
+  std::ranges::stable_sort(variables, {}, &train::ObjectVariable::is_slot);
+  TextTable table(options.limit);
+  table.right(2);
+  table.right(3);
+  std::int64_t elements = 0, bytes = 0, slots = 0;
+  for (const train::ObjectVariable& variable : variables) {
+    const std::int64_t count = variable.shape.num_elements();
+    const std::int64_t size = count * static_cast<std::int64_t>(dtype_size(variable.dtype));
+    elements += count;
+    bytes += size;
+    slots += variable.is_slot ? 1 : 0;
+    table.row({variable.path, std::string(dtype_name(variable.dtype)) + variable.shape.to_string(),
+               grouped_digits(count), byte_text(size), variable.full_name});
+  }
+  return prefix + "\n  checkpoint of objects (tf.train.Checkpoint): " +
+         size_line(static_cast<std::int64_t>(variables.size()), elements, bytes) +
+         (slots > 0 ? ", " + grouped_digits(slots) + " of them slots" : "") + "\n\n" + table.str();
+}
+
+// What the object graph says about each key.
+std::map<std::string, train::ObjectVariable> objects_by_key(const BundleReader& reader) {
+  std::map<std::string, train::ObjectVariable> by_key;
+  if (!reader.contains(kObjectGraphKey)) return by_key;
+  for (train::ObjectVariable& variable : train::list_object_variables(reader.prefix())) {
+    by_key.emplace(variable.key, std::move(variable));
+  }
+  return by_key;
+}
+
 std::string checkpoint_json(const BundleReader& reader) {
+  const std::map<std::string, train::ObjectVariable> objects = objects_by_key(reader);
   std::vector<std::string> members;
   for (const std::string& name : reader.names()) {
     const BundleEntry& entry = reader.entry(name);
     std::vector<std::string> sizes;
     for (const std::int64_t size : entry.shape.dims()) sizes.push_back(std::to_string(size));
-    members.push_back(JsonObject()
-                          .add("name", name)
-                          .add("dtype", dtype_name(entry.dtype))
-                          .add_json("shape", json_list(sizes))
-                          .add("parts", static_cast<std::int64_t>(entry.slices.size()))
-                          .str());
+    JsonObject object;
+    object.add("name", name).add("dtype", dtype_name(entry.dtype)).add_json("shape", json_list(sizes));
+    object.add("parts", static_cast<std::int64_t>(entry.slices.size()));
+    if (const auto found = objects.find(name); found != objects.end()) {
+      object.add("path", found->second.path).add("full_name", found->second.full_name);
+      object.add("slot", found->second.is_slot);
+    }
+    members.push_back(object.str());
   }
   return JsonObject()
              .add("path", reader.prefix())
@@ -98,7 +143,7 @@ struct Tag {
 
 struct EventFacts {
   std::map<std::string, Tag> tags;
-  std::int64_t events = 0, graphs = 0, last_step = 0;
+  std::int64_t events = 0, graphs = 0, traces = 0, last_step = 0;
   std::string damage;  // why reading ended early
 };
 
@@ -111,6 +156,7 @@ EventFacts read_events(const std::string& path) {
       ++facts.events;
       facts.last_step = std::max<std::int64_t>(facts.last_step, event.step);
       if (event.what == Event::What::kGraphDef || event.what == Event::What::kMetaGraphDef) ++facts.graphs;
+      if (event.what == Event::What::kRunMetadata) ++facts.traces;
       if (event.what != Event::What::kSummary) continue;
       for (const SummaryValue& value : event.summary()) facts.tags[value.tag].add(value, event.step);
     }
@@ -141,6 +187,7 @@ std::string events_json(const std::string& path, const EventFacts& facts) {
              .add("kind", "events")
              .add("events", facts.events)
              .add("graphs", facts.graphs)
+             .add("traces", facts.traces)
              .add("last_step", facts.last_step)
              .add("damage", facts.damage)
              .add_json("tags", json_list(members))
@@ -153,6 +200,7 @@ std::string events_json(const std::string& path, const EventFacts& facts) {
 std::string show_checkpoint(const std::string& prefix, const ShowOptions& options) {
   const BundleReader reader(default_env(), prefix);
   if (options.json) return checkpoint_json(reader);
+  if (reader.contains(kObjectGraphKey)) return show_objects(prefix, options);
   TextTable table(options.limit);
   table.right(2);
   table.right(3);
@@ -164,8 +212,8 @@ std::string show_checkpoint(const std::string& prefix, const ShowOptions& option
     table.row({name, std::string(dtype_name(entry.dtype)) + entry.shape.to_string(),
                grouped_digits(entry.shape.num_elements()), byte_text(bytes_of(entry)), part_text(entry)});
   }
-  return prefix + "\n  checkpoint: " + counted(static_cast<std::int64_t>(reader.names().size()), "tensor") + " with " +
-         counted(elements, "element") + " (" + byte_text(bytes) + ")\n\n" + table.str();
+  return prefix + "\n  checkpoint" + file_kind(prefix) + ": " +
+         size_line(static_cast<std::int64_t>(reader.names().size()), elements, bytes) + "\n\n" + table.str();
 }
 
 std::string show_events(const std::string& path, const ShowOptions& options) {
@@ -183,6 +231,7 @@ std::string show_events(const std::string& path, const ShowOptions& options) {
   }
   std::string text = path + "\n  " + counted(facts.events, "event") + " up to step " + grouped_digits(facts.last_step);
   if (facts.graphs > 0) text += ", with a graph";
+  if (facts.traces > 0) text += ", with " + counted(facts.traces, "traced step");
   text += "\n";
   if (!facts.damage.empty()) text += "  Reading ended early: " + facts.damage + "\n";
   return text + (table.empty() ? "" : "\n" + table.str());

@@ -70,19 +70,24 @@ void RecordReader::read_data(uint64_t size, std::string* record) {
   }
 }
 
+// Which record of the file is wrong, if that is known.
+std::string RecordReader::number() const {
+  return options_.offset == 0 ? internal::concat(" (record ", records_ + 1, ")") : std::string();
+}
+
 bool RecordReader::next(std::string* record) {
   const std::string_view header = peek(kHeader);
   if (header.empty()) return false;
   if (header.size() < kHeader) {
     if (options_.partial_header_is_end) return false;
-    throw data_loss(path_, ": truncated record at ", offset_, ": the file ends inside its header");
+    throw data_loss(path_, ": truncated record at ", offset_, ": the file ends inside its header", number());
   }
   const auto length = get_fixed<uint64_t>(header.data());
   if (get_fixed<uint32_t>(header.data() + 8) != masked_crc32c(header.substr(0, 8)))
-    throw data_loss(path_, ": corrupted record at ", offset_, ": the checksum of its length is wrong");
+    throw data_loss(path_, ": corrupted record at ", offset_, ": the checksum of its length is wrong", number());
   if (length > options_.max_record_bytes)
     throw resource_exhausted(path_, ": the record at ", offset_, " has ", length, " bytes, more than the limit of ",
-                             options_.max_record_bytes);
+                             options_.max_record_bytes, number());
 
   std::string_view data, footer;
   std::string tail;
@@ -98,11 +103,12 @@ bool RecordReader::next(std::string* record) {
   }
   if (footer.size() < kFooter) {
     if (!fits) buffer_.replace(used_ + kHeader, std::string::npos, tail);  // nothing is lost for a later attempt
-    throw data_loss(path_, ": truncated record at ", offset_, ": it should have ", length, " bytes");
+    throw data_loss(path_, ": truncated record at ", offset_, ": it should have ", length, " bytes", number());
   }
   if (get_fixed<uint32_t>(footer.data()) != masked_crc32c(data)) {
     if (!fits) buffer_.replace(used_ + kHeader, std::string::npos, tail);
-    throw data_loss(path_, ": corrupted record at ", offset_ + kHeader, ": the checksum of its data is wrong");
+    throw data_loss(path_, ": corrupted record at ", offset_ + kHeader, ": the checksum of its data is wrong",
+                    number());
   }
   if (fits) {
     record->assign(data);
@@ -114,6 +120,7 @@ bool RecordReader::next(std::string* record) {
     *record = std::move(tail);
   }
   offset_ += kHeader + length + kFooter;
+  ++records_;
   return true;
 }
 

@@ -36,8 +36,9 @@ class CAUDAL_API RecordReader {
 
   // Reads the next record; false at the end of the file. DATA_LOSS, naming the file and the offset in the inflated
   // stream, if a checksum is wrong ("corrupted record at 12": the record's own offset for the length, that of the data
-  // for the data) or the file is cut ("truncated record at 0"). Memory grows with the bytes really there, not with the
-  // length that a damaged file states. After an error the reader stays where it is.
+  // for the data) or the file is cut ("truncated record at 0"), and the record's number, "(record 1)" for the first
+  // one, unless reading began in the middle. Memory grows with the bytes really there, not with the length that a
+  // damaged file states. After an error the reader stays where it is.
   bool next(std::string* record);
 
   // Offset behind the last record read.
@@ -46,11 +47,12 @@ class CAUDAL_API RecordReader {
  private:
   std::string_view peek(size_t size);
   void read_data(uint64_t size, std::string* record);
+  std::string number() const;
 
   std::unique_ptr<SequentialFile> file_;
   std::string path_;
   RecordReaderOptions options_;
-  uint64_t offset_ = 0;
+  uint64_t offset_ = 0, records_ = 0;
   std::string buffer_;
   size_t used_ = 0;  // bytes of the buffer already consumed
 };

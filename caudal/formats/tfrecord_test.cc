@@ -83,6 +83,8 @@ TEST(TFRecord, MessagesNameTheOffset) {
   EXPECT_NE(read_bytes(second).message.find("corrupted record at 19:"), std::string::npos);
   const std::string cut = framed_record("abc").substr(0, 17);
   EXPECT_NE(read_bytes(cut).message.find("truncated record at 0:"), std::string::npos);
+  EXPECT_NE(read_bytes(second).message.find("(record 2)"), std::string::npos) << read_bytes(second).message;
+  EXPECT_NE(read_bytes(cut).message.find("(record 1)"), std::string::npos);
   const Outcome zeros = read_bytes(framed_record("abc") + std::string(64, '\0'));
   EXPECT_EQ(zeros.records.size(), 1u);
   EXPECT_EQ(zeros.code, Code::kDataLoss) << "zeros after a crash are no empty records";

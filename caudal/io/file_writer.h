@@ -9,11 +9,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
 #include "caudal/base/export.h"
 #include "caudal/graph/graph.h"
+#include "caudal/runtime/timeline.h"
 #include "caudal/tensor/tensor.h"
 
 namespace caudal::inline v0 {
@@ -36,7 +39,18 @@ class CAUDAL_API FileWriter {
   void add_scalar(std::string_view tag, double value, std::int64_t step);
   // `picture`: uint8 [height, width, 1, 3 or 4].
   void add_image(std::string_view tag, const Tensor& picture, std::int64_t step);
+  // The distribution of the values: float32 or float64, any shape. INVALID_ARGUMENT if one is NaN or infinite.
+  void add_histogram(std::string_view tag, const Tensor& values, std::int64_t step);
+  // Markdown.
+  void add_text(std::string_view tag, std::string_view markdown, std::int64_t step);
   void add_graph(const Graph& graph);
+  void add_meta_graph(const Graph& graph);
+  // What a traced step took: TensorBoard's graph shows it under the tag.
+  //   TimelineTracer trace;
+  //   sess.run(train, feeds, {.tracer = &trace});
+  //   writer.add_run_metadata(trace, "step 100", 100);
+  // INVALID_ARGUMENT for a tag used before, as TensorFlow has it.
+  void add_run_metadata(const TimelineTracer& trace, std::string_view tag, std::int64_t step);
   // Says that the run (re)starts at `step`: what TensorBoard has from there on is dropped.
   void add_session_start(std::int64_t step);
   void flush();
@@ -46,6 +60,8 @@ class CAUDAL_API FileWriter {
 
  private:
   std::unique_ptr<EventWriter> events_;
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> traced_;
 };
 
 }  // namespace io

@@ -309,6 +309,12 @@ std::string encode_callable_result(const std::vector<Tensor>& tensors, const Ste
   return with_tensors(serialized(proto), encoded, {});
 }
 
+std::string encode_run_metadata(const StepMetadata& metadata) {
+  pb::RunMetadata proto;
+  add_metadata(metadata, &proto);
+  return serialized(proto);
+}
+
 std::string encode_devices(const std::vector<DeviceFacts>& local) {
   pb::ListDevicesResponse proto;
   for (const DeviceFacts& device : local) {

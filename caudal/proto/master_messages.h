@@ -123,6 +123,8 @@ std::string encode_session_extended(std::int64_t version);
 std::string encode_step_result(const std::vector<NamedTensor>& tensors, const StepMetadata* metadata);
 std::string encode_step_error(int code, std::string_view message);
 std::string encode_partial_run(std::string_view handle);
+// A RunMetadata message.
+CAUDAL_API std::string encode_run_metadata(const StepMetadata& metadata);
 std::string encode_callable_made(std::int64_t handle);
 std::string encode_callable_result(const std::vector<Tensor>& tensors, const StepMetadata* metadata);
 std::string encode_devices(const std::vector<DeviceFacts>& local);

@@ -41,7 +41,7 @@ pb::SaverDef saver_def(const SaverNodes& saver) {
   def.set_max_to_keep(saver.max_to_keep);
   def.set_sharded(saver.sharded);
   def.set_keep_checkpoint_every_n_hours(saver.keep_checkpoint_every_n_hours);
-  def.set_version(pb::SaverDef::V2);
+  def.set_version(saver.version == 2 ? pb::SaverDef::V2 : pb::SaverDef::V1);
   return def;
 }
 
@@ -65,7 +65,8 @@ SaverNodes saver_nodes(const pb::SaverDef& def, const std::string& scope) {
           .restore_op = name(def.restore_op_name()),
           .max_to_keep = def.max_to_keep(),
           .keep_checkpoint_every_n_hours = def.keep_checkpoint_every_n_hours(),
-          .sharded = def.sharded()};
+          .sharded = def.sharded(),
+          .version = def.version() == pb::SaverDef::V2 ? 2 : 1};
 }
 
 }  // namespace

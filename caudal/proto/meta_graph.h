@@ -26,7 +26,8 @@ struct SaverNodes {
   std::string restore_op;       // "save/restore_all"
   int max_to_keep = 5;          // 0 keeps all
   float keep_checkpoint_every_n_hours = 10000;
-  bool sharded = false;
+  bool sharded = false;  // one data file per device
+  int version = 2;       // of the format: SaverDef.V1 or V2
 };
 
 struct ExportMetaGraphOptions {

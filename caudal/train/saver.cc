@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <set>
+#include <span>
 
 #include "caudal/base/crc32c.h"
 #include "caudal/base/env.h"
@@ -11,6 +12,7 @@
 #include "caudal/core/node_state.h"
 #include "caudal/formats/bundle_reader.h"
 #include "caudal/graph/scope.h"
+#include "caudal/ops/checkpoint_ops.h"
 #include "caudal/ops/constant.h"
 #include "caudal/proto/meta_graph.h"
 #include "caudal/train/saved_variables.h"
@@ -24,8 +26,17 @@ constexpr char kNodeStatePrefix[] = "node/";
 // own name may leave the new tensors beside the old sidecar, which must not be believed then.
 constexpr char kIndexKey[] = "checkpoint/index";
 
+bool is_v2(Env& env, const std::string& prefix) { return env.exists(prefix + ".index"); }
+bool is_v1(Env& env, const std::string& prefix) {
+  return !is_v2(env, prefix) && env.exists(prefix) && !env.is_directory(prefix);
+}
+bool exists(Env& env, const std::string& prefix) { return is_v2(env, prefix) || is_v1(env, prefix); }
+
+// What makes the files a checkpoint.
+std::string main_file(Env& env, const std::string& prefix) { return is_v1(env, prefix) ? prefix : prefix + ".index"; }
+
 std::string index_checksum(Env& env, const std::string& prefix) {
-  return std::to_string(crc32c(read_file(env, prefix + ".index")));
+  return std::to_string(crc32c(read_file(env, main_file(env, prefix))));
 }
 
 Output string_vector(const std::vector<std::string>& values, const std::string& name) {
@@ -36,8 +47,6 @@ Output string_vector(const std::vector<std::string>& values, const std::string& 
 std::string resolved(const std::string& directory, const std::string& path) {
   return path.starts_with('/') || directory.empty() ? path : join_path(directory, path);
 }
-
-bool exists(Env& env, const std::string& prefix) { return env.exists(prefix + ".index"); }
 
 CheckpointList read_list(Env& env, const std::string& path) {
   if (!env.exists(path)) return {};
@@ -52,7 +61,7 @@ CheckpointList read_list(Env& env, const std::string& path) {
 void remove_files(Env& env, const std::string& prefix) {
   const std::string directory = directory_of(prefix);
   const std::string base = base_name(prefix);
-  if (exists(env, prefix)) env.remove(prefix + ".index");
+  if (exists(env, prefix)) env.remove(main_file(env, prefix));
   for (const std::string& name : env.list(directory)) {
     if (name.starts_with(base + ".data-") || name == base + ".meta" || name == base + ".caudal-state") {
       env.remove(join_path(directory, name));
@@ -73,10 +82,20 @@ bool is_temporary(std::string_view name) {
   return false;
 }
 
+// The folder of the parts of a sharded checkpoint that was never joined.
+void remove_shards(Env& env, const std::string& folder) {
+  if (!env.is_directory(folder)) return;
+  for (const std::string& name : env.list(folder)) {
+    if (name.starts_with("part-")) env.remove(join_path(folder, name));
+  }
+  if (env.list(folder).empty()) env.remove(folder);
+}
+
 // Removes what a killed process left of its last save to `path` or to the list.
 void remove_leftovers(Env& env, const std::string& path, const std::string& list) {
   const std::string directory = directory_of(path), base = base_name(path);
   for (const std::string& name : env.list(directory)) {
+    if (name.starts_with(base) && name.ends_with("_temp")) remove_shards(env, join_path(directory, name));
     if (is_temporary(name) && (name.starts_with(base) || name.starts_with(list)))
       env.remove(join_path(directory, name));
   }
@@ -125,13 +144,53 @@ struct SaverInputs {
   Output filename, names, slices;
 };
 
-Operation add_save(const SaverInputs& inputs, const VariablesByKey& variables) {
+SaverInputs saver_inputs(const Output& filename, const std::string& op, std::span<const SavedVariable> saved) {
+  std::vector<std::string> names, slices;
+  for (const SavedVariable& variable : saved) {
+    names.push_back(variable.key);
+    slices.push_back(variable.slice);
+  }
+  return {filename, string_vector(names, op + "/tensor_names"), string_vector(slices, op + "/shape_and_slices")};
+}
+
+Operation add_save(const char* op, const SaverInputs& inputs, std::span<const VariablesByKey::value_type> variables) {
   std::vector<Output> values;
   for (const auto& [key, variable] : variables) {
     values.push_back(variable.is_resource() ? variable.value() : variable.handle());
   }
-  OpBuilder builder("SaveV2", {});
+  OpBuilder builder(op, {});
   return builder.input(inputs.filename).input(inputs.names).input(inputs.slices).inputs(values).build_operation();
+}
+
+// Saves the variables of each device under a prefix of their own in a temporary folder, then joins these into one
+// checkpoint with as many data files: TensorFlow's nodes.
+Operation add_sharded_save(const Output& filename, const VariablesByKey& variables,
+                           const std::vector<SavedVariable>& saved) {
+  struct Shard {
+    VariablesByKey variables;
+    std::vector<SavedVariable> saved;
+  };
+  std::map<std::string, Shard> shards;
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    Shard& shard = shards[variables[i].second.handle().node()->info().device];
+    shard.variables.push_back(variables[i]);
+    shard.saved.push_back(saved[i]);
+  }
+  const Output beside = constant(Tensor("_temp/part"), {.name = "StringJoin/inputs_1"});
+  const Output temporary = OpBuilder("StringJoin", {}).inputs({filename, beside}).build();
+  const Output count = constant(Tensor(static_cast<std::int32_t>(shards.size())), {.name = "num_shards"});
+  std::vector<Output> prefixes;
+  std::vector<Operation> saves;
+  for (const auto& [device, shard] : shards) {
+    const DeviceScope place(device);
+    const Output number =
+        constant(Tensor(static_cast<std::int32_t>(prefixes.size())), {.name = "ShardedFilename/shard"});
+    prefixes.push_back(raw_ops::sharded_filename(temporary, number, count));
+    saves.push_back(add_save("SaveV2", saver_inputs(prefixes.back(), "SaveV2", shard.saved), shard.variables));
+  }
+  const ControlDependencies after(saves);
+  const Output all = OpBuilder("Pack", {.name = "MergeV2Checkpoints/checkpoint_prefixes"}).inputs(prefixes).build();
+  return raw_ops::merge_v2_checkpoints(all, filename);
 }
 
 Operation add_restore(const SaverInputs& inputs, const VariablesByKey& variables) {
@@ -154,33 +213,37 @@ Operation add_restore(const SaverInputs& inputs, const VariablesByKey& variables
 Saver::Saver(const SaverOptions& options) {
   const LocationScope location(options.where);
   const VariablesByKey variables = checked(options);
+  if (options.write_version != 1 && options.write_version != 2) {
+    throw invalid_argument("checkpoints have the formats 1 and 2, not ", options.write_version)
+        .made_at(short_location(options.where));
+  }
+  if (options.sharded && options.write_version == 1) {
+    throw invalid_argument("checkpoints of format 1 are not written in shards")
+        .made_at(short_location(options.where))
+        .hint("Leave write_version at 2.");
+  }
   for (const auto& [key, variable] : variables) variables_.push_back(saved_variable(key, variable));
 
   const GraphScope graph(variables[0].second.handle().graph());
   const ControlDependencies none({}, /*clear=*/true);
   const NameScope scope(options.name);
-  std::vector<std::string> names, slices;
-  for (const SavedVariable& saved : variables_) {
-    names.push_back(saved.key);
-    slices.push_back(saved.slice);
-  }
   Output filename = placeholder_with_default(constant(Tensor("model"), {.name = "filename/input"}),
                                              PartialShape::scalar(), {.name = "filename"});
   filename = placeholder_with_default(filename, PartialShape::scalar(), {.name = "Const"});
-  const Operation saved = add_save(
-      {filename, string_vector(names, "SaveV2/tensor_names"), string_vector(slices, "SaveV2/shape_and_slices")},
-      variables);
+  const char* save_op = options.write_version == 1 ? "SaveSlices" : "SaveV2";
+  const Operation saved = options.sharded ? add_sharded_save(filename, variables, variables_)
+                                          : add_save(save_op, saver_inputs(filename, save_op, variables_), variables);
   nodes_.filename_tensor = filename.name();
   {
     const ControlDependencies after({saved});
     nodes_.save_tensor = identity(filename, {.name = "control_dependency"}).name();
   }
-  const Operation restore = add_restore(
-      {filename, string_vector(names, "RestoreV2/tensor_names"), string_vector(slices, "RestoreV2/shape_and_slices")},
-      variables);
+  const Operation restore = add_restore(saver_inputs(filename, "RestoreV2", variables_), variables);
   nodes_.restore_op = restore.name();
   nodes_.max_to_keep = options.max_to_keep;
   nodes_.keep_checkpoint_every_n_hours = options.keep_checkpoint_every_n_hours;
+  nodes_.sharded = options.sharded;
+  nodes_.version = options.write_version;
 }
 
 Saver::Saver(const Graph& graph, const SaverNodes& nodes) : nodes_(nodes) {
@@ -349,14 +412,14 @@ void update_checkpoint_state(const std::string& directory, const std::string& la
 
 bool checkpoint_exists(const std::string& prefix) {
   Env& env = default_env();
-  return exists(env, prefix) || (env.exists(prefix) && !env.is_directory(prefix));
+  return exists(env, prefix);
 }
 
 std::vector<double> get_checkpoint_mtimes(const std::vector<std::string>& prefixes) {
   std::vector<double> times;
   for (const std::string& prefix : prefixes) {
     if (!checkpoint_exists(prefix)) continue;
-    const std::string file = exists(default_env(), prefix) ? prefix + ".index" : prefix;
+    const std::string file = main_file(default_env(), prefix);
     const auto written = std::chrono::file_clock::to_sys(std::filesystem::last_write_time(file));
     times.push_back(std::chrono::duration<double>(written.time_since_epoch()).count());
   }

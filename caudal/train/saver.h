@@ -52,6 +52,11 @@ struct SaverOptions {
   int max_to_keep = 5;  // older checkpoints are removed; 0 keeps all
   // One checkpoint of every so many hours is not removed but leaves the list.
   float keep_checkpoint_every_n_hours = 10000;
+  // Variables of each device go to a data file of their own. The devices are those that the graph asks for.
+  bool sharded = false;
+  // The format: 2, or 1 for TensorFlow's old one, a single file without ".index", for programs that ask for it. It has
+  // no float16, uint64 and the like (UNIMPLEMENTED when saving) and no shards here (INVALID_ARGUMENT).
+  int write_version = 2;
   std::string name = "save";  // scope of the nodes
   std::source_location where = std::source_location::current();
 };
@@ -131,8 +136,8 @@ CAUDAL_API void update_checkpoint_state(const std::string& directory, const std:
 CAUDAL_API bool checkpoint_exists(const std::string& prefix);
 // When they were written, in seconds since 1970. Checkpoints that do not exist are left out.
 CAUDAL_API std::vector<double> get_checkpoint_mtimes(const std::vector<std::string>& prefixes);
-// Removes the files of a V2 checkpoint, its meta graph and sidecar; those that do not exist are left out. The list file
-// stays as it is.
+// Removes the files of a checkpoint, V2 or V1, its meta graph and sidecar; those that do not exist are left out. The
+// list file stays as it is.
 CAUDAL_API void remove_checkpoint(const std::string& prefix);
 
 // Names, types and shapes in a checkpoint.

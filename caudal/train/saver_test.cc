@@ -210,6 +210,59 @@ TEST_F(SaverTest, OneOfEveryFewHoursStays) {
   EXPECT_EQ(saver.last_checkpoints(), (std::vector<std::string>{prefix + "-4", prefix + "-5"}));
 }
 
+// A data file per device, joined into one checkpoint; nothing of the parts stays.
+TEST_F(SaverTest, ShardsPerDevice) {
+  std::vector<Variable> all;
+  for (const char* device : {"/cpu:0", "/cpu:1"}) {
+    const DeviceScope place(device);
+    all.emplace_back(counting({2, 3}, static_cast<float>(10 * all.size())),
+                     VariableOptions{.name = all.empty() ? "a" : "b"});
+  }
+  Saver saver({.sharded = true});
+  Session session;
+  session.run(global_variables_initializer());
+  const std::string leftover = path("model.ckpt-1_temp");
+  default_env().mkdirs(leftover);
+  default_env().create(leftover + "/part-00000-of-00002.index")->close();
+  for (int round = 0; round < 2; ++round) {
+    const std::string prefix = saver.save(session, path("model.ckpt"), {.global_step = 7});
+    EXPECT_TRUE(identical(load_variable(prefix, all[1].op_name()), counting({2, 3}, 10)));
+    for (const std::string& name : default_env().list(folder_.path())) EXPECT_FALSE(name.ends_with("_temp")) << name;
+  }
+  EXPECT_TRUE(default_env().exists(path("model.ckpt-7.meta")));
+
+  Graph other;
+  const GraphScope scope(other);
+  std::optional<Saver> imported = import_meta_graph(path("model.ckpt-7.meta"), {.clear_devices = true});
+  ASSERT_TRUE(imported.has_value());
+  EXPECT_TRUE(imported->nodes().sharded);
+  Session second(other);
+  imported->restore(second, path("model.ckpt-7"));
+  EXPECT_TRUE(identical(second.run(Fetches{all[0].name()})[0], counting({2, 3})));
+}
+
+TEST_F(SaverTest, WritesTheOldFormat) {
+  const Variable w(counting({2, 3}), {.name = "w"});
+  const Variable lower(counting({6, 4}), {.name = "lower"});
+  const Variable part = part_of(lower, {"whole", {10, 4}, {4, 0}, {6, 4}});
+  Saver saver({.variables = std::vector<Variable>{w, part}, .max_to_keep = 2, .write_version = 1});
+  Session session;
+  session.run(global_variables_initializer());
+  const std::string prefix = path("model.ckpt");
+  for (const std::int64_t step : {1, 2, 3}) saver.save(session, prefix, {.global_step = step});
+  EXPECT_EQ(default_env().list(folder_.path()),
+            (std::vector<std::string>{"checkpoint", "model.ckpt-2", "model.ckpt-2.caudal-state", "model.ckpt-2.meta",
+                                      "model.ckpt-3", "model.ckpt-3.caudal-state", "model.ckpt-3.meta"}));
+  EXPECT_EQ(latest_checkpoint(folder_.path()), prefix + "-3");
+  session.run(w.assign(Tensor::zeros(float32, {2, 3})));
+  session.run(lower.assign(Tensor::zeros(float32, {6, 4})));
+  saver.restore(session, prefix + "-3");
+  EXPECT_TRUE(identical(session.run(w), counting({2, 3})));
+  EXPECT_TRUE(identical(session.run(lower), counting({6, 4})));
+  EXPECT_THROW(Saver({.variables = std::vector<Variable>{w}, .sharded = true, .write_version = 1}), Error);
+  EXPECT_THROW(Saver({.variables = std::vector<Variable>{w}, .write_version = 3}), Error);
+}
+
 TEST_F(SaverTest, FunctionsLookAfterTheFiles) {
   const Variable w(1.0F, {.name = "w"});
   Session session;
