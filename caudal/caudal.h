@@ -176,6 +176,7 @@
 #include "caudal/train/freeze.h"
 #include "caudal/train/global_step.h"
 #include "caudal/train/moving_averages.h"
+#include "caudal/train/object_checkpoint.h"
 #include "caudal/train/optimizer.h"
 #include "caudal/train/plateau.h"
 #include "caudal/train/saver.h"

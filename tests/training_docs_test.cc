@@ -82,7 +82,15 @@ TEST(TrainingDocs, ListingsDoWhatThePageSays) {
                                                   .check_every = 20,
                                                   .callbacks = {stopping, std::make_shared<tf::train::PlateauCallback>(plateau)}});
   // [end]
+
+  // [listing]
+  tf::train::Checkpoint checkpoint({{"model/steps", step}});
+  std::string written = checkpoint.save(session, folder + "/ckpt");  // tf.train.Checkpoint(model=...) restores it
+  checkpoint.restore(session, written);
+  std::vector<tf::train::ObjectVariable> objects = tf::train::list_object_variables(written);  // paths, shapes, names
+  // [end]
   // clang-format on
+  EXPECT_EQ(objects[0].path, "model/steps");
   EXPECT_LT(trainer.evaluate(rows)[0].second, 0.01);
   EXPECT_FALSE(history.epochs.empty());
   const tf::Feeds feeds = {{x, tf::Tensor::from<float>({1, 2}, {1, 1})}, {y, tf::Tensor::from<float>({1, 1}, {-1})}};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "caudal/base/error.h"
 #include "caudal/formats/bundle_reader.h"
 #include "caudal/formats/bundle_writer.h"
 #include "caudal/formats/events.h"
@@ -67,7 +68,47 @@ TEST_F(Interop, Records) {
       EXPECT_TRUE(record == expected) << name;
     }
     EXPECT_FALSE(reader.next(&record));
+    // What TensorFlow wrote, if it did.
+    const std::string theirs = file(std::string("theirs_") + name + ".tfrecord");
+    if (std::getenv("CAUDAL_INTEROP_DIR") == nullptr) continue;
+    RecordReader their_reader(env_, theirs, {.compression = compression});
+    for (const std::string& expected : records) {
+      ASSERT_TRUE(their_reader.next(&record));
+      EXPECT_TRUE(record == expected) << theirs;
+    }
+    EXPECT_FALSE(their_reader.next(&record));
   }
+}
+
+// A file of three records, every byte of it changed and every end cut off: what is read, and where the error is.
+TEST_F(Interop, DamagedRecords) {
+  const std::string whole = framed_record("first") + framed_record("") + framed_record("third record");
+  write_file_atomically(env_, file("whole.tfrecord"), whole);
+  std::string outcomes;
+  int errors = 0;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string changed = whole;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    for (const std::string& damaged : {changed, whole.substr(0, i)}) {
+      write_file_atomically(env_, file("damaged.tfrecord"), damaged);
+      RecordReader reader(env_, file("damaged.tfrecord"), {.partial_header_is_end = true});
+      std::string record, error = "OK";
+      int count = 0;
+      try {
+        while (reader.next(&record)) ++count;
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), Code::kDataLoss);
+        const std::string text = e.what();
+        error = text.substr(0, text.find(": ", text.find("record at ")));
+        error = error.substr(error.rfind(": ") + 2);
+        EXPECT_NE(text.find(internal::concat("(record ", count + 1, ")")), std::string::npos) << text;
+        ++errors;
+      }
+      outcomes += internal::concat(count, " ", error, "\n");
+    }
+  }
+  EXPECT_EQ(errors, 65 + 65 - 3 * 12) << "cuts inside headers count as ends";
+  write_file_atomically(env_, file("outcomes.txt"), outcomes);
 }
 
 TEST_F(Interop, Events) {

@@ -8,6 +8,7 @@
 #include "caudal/formats/wire.h"
 
 namespace caudal::inline v0 {
+
 using DataClass = SummaryMetadata::DataClass;
 
 std::string SummaryMetadata::encode() const {

@@ -6,6 +6,7 @@
 #include "caudal/base/env.h"
 #include "caudal/base/error.h"
 #include "caudal/formats/bundle_reader.h"
+#include "caudal/graph/scope.h"
 #include "caudal/train/object_checkpoint.h"
 #include "caudal/train/saver.h"
 #include "tests/harness/json_data.h"

@@ -64,7 +64,7 @@ struct Model {
 // Trained weights of here, in every form; then those of TensorFlow, which train on.
 TEST_F(WeightsInterop, ByName) {
   const Model model(/*use_resource=*/false);
-  Saver plain, sharded({.sharded = true, .name = "sharded"}), old({.write_version = 1, .name = "old"});
+  Saver plain, sharded({.sharded = true, .name = "sharded"}), old({.name = "old", .write_version = 1});
   Session session;
   session.run(global_variables_initializer());
   for (int i = 0; i < 3; ++i) session.run(model.step);

@@ -56,14 +56,17 @@ std::vector<ObjectVariable> variables_of(const BundleReader& reader, const Objec
   return found;
 }
 
-// The key of the value of the object at the end of a path; empty if there is none.
-std::string key_of(const ObjectGraph& graph, const std::string& path) {
-  const int object = graph.find(path);
-  if (object < 0) return {};
-  for (const auto& attribute : graph.objects[object].attributes) {
-    if (attribute.name == kValueName) return attribute.key;
+// The key of the value at the end of a path, or of the only variable with that full name or key; empty if there is
+// none.
+std::string key_of(const ObjectGraph& graph, const std::vector<ObjectVariable>& variables, const std::string& path) {
+  if (const int object = graph.find(path); object >= 0) {
+    for (const auto& attribute : graph.objects[object].attributes) {
+      if (attribute.name == kValueName) return attribute.key;
+    }
   }
-  return {};
+  const auto named = [&](const ObjectVariable& v) { return v.path == path || v.key == path || v.full_name == path; };
+  const auto found = std::ranges::find_if(variables, named);
+  return std::ranges::count_if(variables, named) == 1 ? found->key : std::string();
 }
 
 }  // namespace
@@ -80,17 +83,13 @@ std::vector<ObjectVariable> list_object_variables(const std::string& prefix) {
 Tensor load_object_variable(const std::string& prefix, const std::string& path) {
   const BundleReader reader(default_env(), prefix);
   const ObjectGraph graph = read_objects(reader);
-  if (const std::string key = key_of(graph, path); !key.empty()) return reader.read(key);
-  std::vector<std::string> keys, near;
-  for (const ObjectVariable& variable : variables_of(reader, graph)) {
-    near.push_back(variable.path);
-    if (variable.path == path || variable.key == path || variable.full_name == path) keys.push_back(variable.key);
-  }
-  if (keys.size() == 1) return reader.read(keys.front());
-  const Error error =
-      not_found("checkpoint '", prefix, "' has ", keys.empty() ? "no" : "more than one", " variable '", path, "'");
-  const std::string hint = did_you_mean(path, near);
-  throw hint.empty() ? error : error.hint(hint);
+  const std::vector<ObjectVariable> variables = variables_of(reader, graph);
+  if (const std::string key = key_of(graph, variables, path); !key.empty()) return reader.read(key);
+  std::vector<std::string> paths;
+  for (const ObjectVariable& variable : variables) paths.push_back(variable.path);
+  const Error error = not_found("checkpoint '", prefix, "' has no variable '", path, "'");
+  const std::string near = did_you_mean(path, paths);
+  throw near.empty() ? error : error.hint(near);
 }
 
 std::string slot_path(const std::string& variable, const std::string& optimizer, const std::string& slot) {
@@ -174,9 +173,10 @@ std::string Checkpoint::save(Session& session, const std::string& prefix) {
 void Checkpoint::restore(Session& session, const std::string& prefix) {
   const BundleReader reader(session.env(), prefix);
   const ObjectGraph graph = read_objects(reader);
+  const std::vector<ObjectVariable> theirs = variables_of(reader, graph);
   std::vector<SavedVariable> wanted;
   for (const Entry& entry : entries_) {
-    const std::string key = key_of(graph, entry.path);
+    const std::string key = key_of(graph, theirs, entry.path);
     wanted.push_back(saved_variable(key.empty() ? internal::concat(entry.path, kValueSuffix) : key, entry.variable));
   }
   check_fits(reader, wanted);
@@ -186,7 +186,7 @@ void Checkpoint::restore(Session& session, const std::string& prefix) {
     feeds.emplace_back(entries_[i].value, reader.read(wanted[i].key));
     assigns.emplace_back(entries_[i].assign);
   }
-  const std::string counter = key_of(graph, kCounterPath);
+  const std::string counter = key_of(graph, theirs, kCounterPath);
   const Tensor count = counter.empty() ? Tensor(save_counter_) : reader.read(counter, int64);
   session.run(assigns, feeds);
   save_counter_ = count.item<std::int64_t>();

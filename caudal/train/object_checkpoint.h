@@ -40,8 +40,8 @@ CAUDAL_API bool is_object_checkpoint(const std::string& prefix);
 // All of them, by path. Throws NOT_FOUND if there is no checkpoint, INVALID_ARGUMENT if it is one of another kind
 // (list_variables() tells what is in it), DATA_LOSS if it is damaged.
 CAUDAL_API std::vector<ObjectVariable> list_object_variables(const std::string& prefix);
-// The value at the end of a path: any path that leads there, or the full name if only one variable has it. Throws
-// NOT_FOUND with near names.
+// The value at the end of a path: any path that leads there, or the full name if only one variable has it (Keras keeps
+// kernels under the optimizer's paths, but full names are as it shows them). Throws NOT_FOUND with near names.
 CAUDAL_API Tensor load_object_variable(const std::string& prefix, const std::string& path);
 
 // "w/.OPTIMIZER_SLOT/optimizer/m": where tf.train.Checkpoint keeps the slot of a variable.
@@ -66,9 +66,10 @@ class CAUDAL_API Checkpoint {
   // and the file "checkpoint". Older ones of its list are removed. Returns the prefix written.
   std::string save(Session& session, const std::string& prefix);
 
-  // Sets all variables or none. What else is in the checkpoint is left alone. Throws NOT_FOUND if there is no such
-  // checkpoint; INVALID_ARGUMENT if it has no objects, or listing all variables that are missing or have another shape
-  // or type there and what else the checkpoint holds; DATA_LOSS and OUT_OF_RANGE for damaged files.
+  // Sets all variables or none; their paths are taken as load_object_variable() takes them. What else is in the
+  // checkpoint is left alone. Throws NOT_FOUND if there is no such checkpoint; INVALID_ARGUMENT if it has no objects,
+  // or listing all variables that are missing or have another shape or type there and what else the checkpoint holds;
+  // DATA_LOSS and OUT_OF_RANGE for damaged files.
   void restore(Session& session, const std::string& prefix);
 
   // The number of the last save.

@@ -49,15 +49,15 @@ struct CAUDAL_API VariablesByKey : std::vector<std::pair<std::string, Variable>>
 struct SaverOptions {
   // What to save, under which key; default: all global variables under their names. Must not be empty.
   VariablesByKey variables = {};
+  // Variables of each device go to a data file of their own. The devices are those that the graph asks for.
+  bool sharded = false;
   int max_to_keep = 5;  // older checkpoints are removed; 0 keeps all
   // One checkpoint of every so many hours is not removed but leaves the list.
   float keep_checkpoint_every_n_hours = 10000;
-  // Variables of each device go to a data file of their own. The devices are those that the graph asks for.
-  bool sharded = false;
+  std::string name = "save";  // scope of the nodes
   // The format: 2, or 1 for TensorFlow's old one, a single file without ".index", for programs that ask for it. It has
   // no float16, uint64 and the like (UNIMPLEMENTED when saving) and no shards here (INVALID_ARGUMENT).
   int write_version = 2;
-  std::string name = "save";  // scope of the nodes
   std::source_location where = std::source_location::current();
 };
 

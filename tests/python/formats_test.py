@@ -1,6 +1,7 @@
 """Files written by caudal/formats, read by TensorFlow, TensorBoard and NumPy."""
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -20,6 +21,10 @@ class FormatsTest(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(scratch.cleanup)
         cls.folder = pathlib.Path(scratch.name)
+        for name, compression in (("plain", ""), ("gzip", "GZIP"), ("zlib", "ZLIB")):
+            with tf.io.TFRecordWriter(str(cls.folder / f"theirs_{name}.tfrecord"), compression) as writer:
+                for record in (b"first", b"", b"x" * 300000):
+                    writer.write(record)
         environment = os.environ | {"CAUDAL_INTEROP_DIR": scratch.name}
         subprocess.run([str(_WRITER), "--gtest_filter=Interop.*"], env=environment, check=True, capture_output=True)
 
@@ -41,6 +46,23 @@ class FormatsTest(unittest.TestCase):
         for name, compression in (("plain", ""), ("gzip", "GZIP"), ("zlib", "ZLIB")):
             dataset = tf.data.TFRecordDataset(str(self.folder / f"{name}.tfrecord"), compression_type=compression)
             self.assertEqual(list(dataset.as_numpy_iterator()), [b"first", b"", b"x" * 300000], name)
+
+    def test_damaged_records(self):
+        """The same records and the same error at the same offset, whatever byte is changed or missing."""
+        whole = (self.folder / "whole.tfrecord").read_bytes()
+        outcomes = []
+        for i, byte in enumerate(whole):
+            for damaged in (whole[:i] + bytes([byte ^ 1]) + whole[i + 1:], whole[:i]):
+                path = self.folder / "their_damage.tfrecord"
+                path.write_bytes(damaged)
+                count, error = 0, "OK"
+                try:
+                    for _ in tf.data.TFRecordDataset(str(path)):
+                        count += 1
+                except tf.errors.DataLossError as damage:
+                    error = re.search(r"(corrupted|truncated) record at [0-9]+", damage.message).group(0)
+                outcomes.append(f"{count} {error}")
+        self.assertEqual((self.folder / "outcomes.txt").read_text().splitlines(), outcomes)
 
     def load_events(self):
         # 0: keep all values of each kind.

@@ -38,6 +38,16 @@ class NamedModel:
         for _ in range(steps):
             self.session.run(self.step)
 
+    def save(self, form, path):
+        with self.graph.as_default():
+            self.savers[form].save(self.session, path, latest_filename="theirs")
+
+    def restore(self, path):
+        """Both formats are restored by any saver."""
+        with self.graph.as_default():
+            self.session.run(v1.global_variables_initializer())
+            self.savers["v2"].restore(self.session, path)
+
     def values(self):
         with self.graph.as_default():
             return {variable.op.name: self.session.run(variable) for variable in v1.global_variables()}
@@ -89,8 +99,8 @@ class WeightsTest(unittest.TestCase):
         cls.folder = pathlib.Path(scratch.name)
         cls.named = NamedModel()
         cls.named.train(3)
-        for form, saver in cls.named.savers.items():
-            saver.save(cls.named.session, cls.file("theirs_" + form), latest_filename="theirs")
+        for form in cls.named.savers:
+            cls.named.save(form, cls.file("theirs_" + form))
         cls.objects = ObjectModel()
         cls.objects.train(3)
         cls.objects.checkpoint.save(cls.file("theirs_objects"))
@@ -122,17 +132,15 @@ class WeightsTest(unittest.TestCase):
         for form in self.named.savers:
             for name, values, exact in (("crossed_", want, True), ("next_", following, False)):
                 model = NamedModel()
-                # Both formats are restored by any saver.
-                model.savers["v2"].restore(model.session, self.file(name + form))
+                model.restore(self.file(name + form))
                 self.assert_same(model.values(), values, exact)
 
     def test_names_from_here(self):
         model = NamedModel()
         model.train(3)
         want = model.values()
-        for form, saver in model.savers.items():
-            model.session.run(model.graph.get_operation_by_name("init"))
-            saver.restore(model.session, self.file("ours_" + form))
+        for form in model.savers:
+            model.restore(self.file("ours_" + form))
             self.assert_same(model.values(), want, exact=False)
             shapes = tf.train.list_variables(self.file("ours_" + form))
             self.assertEqual([name for name, _ in shapes], _NAMES)
