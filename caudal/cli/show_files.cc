@@ -23,7 +23,7 @@ std::int64_t bytes_of(const BundleEntry& entry) {
 }
 
 std::string part_text(const BundleEntry& entry) {
-  return entry.slices.empty() ? "" : counted(static_cast<std::int64_t>(entry.slices.size()), "part");
+  return entry.slices.size() < 2 ? "" : counted(static_cast<std::int64_t>(entry.slices.size()), "part");
 }
 
 std::string size_line(std::int64_t tensors, std::int64_t elements, std::int64_t bytes) {
