@@ -73,7 +73,8 @@ Tensor plugin_values(std::int64_t step) {
 }
 
 TEST_F(EventsInterop, WritesEveryKind) {
-  const Output sum = add(constant(1.0F, {.name = "one"}), constant(2.0F, {.name = "two"}), {.name = "sum"});
+  const Output one = placeholder(float32, PartialShape::scalar(), {.name = "one"});
+  const Output sum = add(one, constant(2.0F, {.name = "two"}), {.name = "sum"});
   {
     FileWriter writer(run(), graph_);
     writer.add_meta_graph(graph_);
@@ -86,7 +87,7 @@ TEST_F(EventsInterop, WritesEveryKind) {
     for (std::int64_t step = 0; step < 2; ++step) writer.add_summary(plugin_values(step), step);
     TimelineTracer trace;
     Session session;
-    EXPECT_EQ(session.run(Fetches{sum}, {}, {.tracer = &trace})[0].item<float>(), 3);
+    EXPECT_EQ(session.run(Fetches{sum}, {{one, Tensor(1.0F)}}, {.tracer = &trace})[0].item<float>(), 3);
     writer.add_run_metadata(trace, "step 3", 3);
     EXPECT_THROW(writer.add_run_metadata(trace, "step 3", 3), Error);
     EXPECT_THROW(writer.add_histogram("h", Tensor(1), 0), Error);
