@@ -97,8 +97,8 @@ struct Place {
 
 void store(const std::string& text, const Place& place, Tensor& column) {
   if (parse_csv_field(text, column, place.record)) return;
-  throw invalid_argument("Field ", place.field, " in record ", place.record, " is not a valid ", column.dtype(), ": ",
-                         escaped(text));
+  throw invalid_argument("Field ", place.field, " in record ", place.record, " is not a valid ",
+                         csv_type_name(column.dtype()), ": ", escaped(text));
 }
 
 void store_default(const Tensor& value, const Place& place, Tensor& column) {

@@ -33,4 +33,8 @@ bool parse_csv_field(std::string_view text, Tensor& column, std::int64_t i) {
   }
 }
 
+std::string_view csv_type_name(DType dtype) {
+  return dtype == DType::kFloat ? "float" : dtype == DType::kDouble ? "double" : dtype_name(dtype);
+}
+
 }  // namespace caudal::inline v0

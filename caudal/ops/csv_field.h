@@ -14,4 +14,7 @@ namespace caudal::inline v0 {
 // text is no number of the column's type (float32, float64, int32, int64).
 bool parse_csv_field(std::string_view text, Tensor& column, std::int64_t i);
 
+// What TensorFlow's complaints call the type of a field: "float", "double", "int32", ...
+std::string_view csv_type_name(DType dtype);
+
 }  // namespace caudal::inline v0

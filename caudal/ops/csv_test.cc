@@ -54,7 +54,8 @@ CAUDAL_OP_SAMPLES(DecodeCSV) {
                .attrs = {{"field_delim", "|"}},
                .expected = {Tensor(std::int64_t{4}), Tensor(5.0)}});
   samples.add({.inputs = {Tensor::zeros(string, {0, 2}), {Tensor(1)}}});
-  samples.error({Tensor("x"), {Tensor(1)}}, Code::kInvalidArgument);
+  samples.error({Tensor("x"), {Tensor(1)}}, Code::kInvalidArgument, {}, "is not a valid int32: x");
+  samples.error({Tensor("3.0adf"), {Tensor(1.0F)}}, Code::kInvalidArgument, {}, "is not a valid float: 3.0adf");
   samples.error({Tensor("1,2"), {Tensor(1)}}, Code::kInvalidArgument);
   samples.error({Tensor("1,"), {Tensor(1), Tensor(std::vector<int>{})}}, Code::kInvalidArgument);
 }

@@ -164,7 +164,8 @@ class CsvRecords final : public FileRecords {
         value = fallback.reshape(Shape());
       }
     } else if (!parse_csv_field(text_, value, 0)) {
-      complain(internal::concat("Field ", i, " in record is not a valid ", value.dtype(), ": ", escaped(text_)));
+      complain(internal::concat("Field ", i, " in record is not a valid ", csv_type_name(value.dtype()), ": ",
+                                escaped(text_)));
     }
     out.push_back(std::move(value));
   }

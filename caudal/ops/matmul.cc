@@ -12,12 +12,15 @@
 #include "caudal/graph/scope.h"
 #include "caudal/kernels/cast.h"
 #include "caudal/kernels/gemm.h"
+#include "caudal/ops/cast.h"
 #include "caudal/ops/elementwise.h"
 
 namespace caudal::inline v0 {
 namespace {
 
 constexpr std::int64_t kUnknown = PartialShape::kUnknown;
+
+bool is_batch(const std::string& op) { return op.starts_with("Batch"); }
 
 // How a node reads its two operands.
 struct Form {
@@ -26,7 +29,7 @@ struct Form {
   bool adjoint = false;  // transposed operands are conjugated too
 
   explicit Form(const NodeInfo& node) {
-    const bool batch = node.type() != "MatMul";
+    const bool batch = is_batch(node.type());
     a = batch ? "x" : "a";
     b = batch ? "y" : "b";
     transpose_a = node.attr<bool>(batch ? "adj_x" : "transpose_a");
@@ -74,7 +77,7 @@ PartialShape batch_dims(const PartialShape& shape) {
 
 void matmul_shape(ShapeContext& c) {
   const Form form(c.node());
-  const DType dtype = c.attr<DType>("T");
+  const DType dtype = c.node().input_types[0];
   if (c.input(0).has_rank()) check_is_matrix(form.a, dtype, c.input(0).dims());
   if (c.input(1).has_rank()) check_is_matrix(form.b, dtype, c.input(1).dims());
   const auto size = product_size(form, dtype, c.with_rank(0, 2).dims(), c.with_rank(1, 2).dims());
@@ -114,17 +117,38 @@ kernels::GemmShape gemm_shape(const Form& form, const ProductSize& size) {
   return shape;
 }
 
+// BatchMatMulV3 and SparseMatMul multiply narrower numbers in the type of the result, which holds them exactly.
+Tensor in_output_type(RunContext& c, int i) {
+  const Tensor& x = c.input(i);
+  const DType wanted = c.node().output_types[0];
+  if (x.dtype() == wanted) return x;
+  Tensor wide = c.allocate_temporary(wanted, x.shape());
+  kernels::cast(c.pool(), x.dtype(), x.raw(), wanted, wide.raw(), x.num_elements());
+  return wide;
+}
+
+void multiply_matrices(RunContext& c, const Form& form, const Tensor& a, const Tensor& b) {
+  check_is_matrix(form.a, a.dtype(), a.shape().dims());
+  check_is_matrix(form.b, b.dtype(), b.shape().dims());
+  const auto size = product_size(form, a.dtype(), a.shape().dims(), b.shape().dims());
+  Tensor& product = c.allocate_output(0, Shape({size.m, size.n}));
+  kernels::gemm(c.pool(), a.dtype(), gemm_shape(form, size), a.raw(), b.raw(), product.raw());
+}
+
 class MatMulKernel final : public Kernel {
  public:
   explicit MatMulKernel(const NodeInfo& node) : form_(node) {}
-  void run(RunContext& c) const override {
-    const Tensor &a = c.input(0), &b = c.input(1);
-    check_is_matrix(form_.a, a.dtype(), a.shape().dims());
-    check_is_matrix(form_.b, b.dtype(), b.shape().dims());
-    const auto size = product_size(form_, a.dtype(), a.shape().dims(), b.shape().dims());
-    Tensor& product = c.allocate_output(0, Shape({size.m, size.n}));
-    kernels::gemm(c.pool(), a.dtype(), gemm_shape(form_, size), a.raw(), b.raw(), product.raw());
-  }
+  void run(RunContext& c) const override { multiply_matrices(c, form_, c.input(0), c.input(1)); }
+
+ private:
+  Form form_;
+};
+
+// SparseMatMul only says that many elements are zero; its operands are dense, and so is this product.
+class SparseMatMulKernel final : public Kernel {
+ public:
+  explicit SparseMatMulKernel(const NodeInfo& node) : form_(node) {}
+  void run(RunContext& c) const override { multiply_matrices(c, form_, in_output_type(c, 0), in_output_type(c, 1)); }
 
  private:
   Form form_;
@@ -153,16 +177,6 @@ class BatchMatMulKernel final : public Kernel {
   }
 
  private:
-  // BatchMatMulV3 multiplies small integers in the type of the result, which holds them exactly.
-  static Tensor in_output_type(RunContext& c, int i) {
-    const Tensor& x = c.input(i);
-    const DType wanted = c.node().output_types[0];
-    if (x.dtype() == wanted) return x;
-    Tensor wide = c.allocate_temporary(wanted, x.shape());
-    kernels::cast(c.pool(), x.dtype(), x.raw(), wanted, wide.raw(), x.num_elements());
-    return wide;
-  }
-
   struct Side {
     const Tensor* tensor;
     Shape batch;
@@ -229,6 +243,10 @@ std::unique_ptr<Kernel> prepare_matmul(PrepareContext& c) {
   return std::make_unique<MatMulKernel>(c.node());
 }
 
+std::unique_ptr<Kernel> prepare_sparse_matmul(PrepareContext& c) {
+  return std::make_unique<SparseMatMulKernel>(c.node());
+}
+
 std::unique_ptr<Kernel> prepare_batch_matmul(PrepareContext& c) {
   check_type(c);
   return std::make_unique<BatchMatMulKernel>(c.node());
@@ -252,13 +270,18 @@ struct Flags {
 };
 
 Output product_of(const std::string& op, const Output& a, const Output& b, Flags flip) {
-  const bool batch = op != "MatMul";
+  const bool batch = is_batch(op);
   return OpBuilder(op, {})
       .input(a)
       .input(b)
       .attr(batch ? "adj_x" : "transpose_a", flip.a)
       .attr(batch ? "adj_y" : "transpose_b", flip.b)
       .build();
+}
+
+// A product of SparseMatMul is float32, whatever its operands are.
+Output in_type_of(const Output& product, const Output& operand) {
+  return product.dtype() == operand.dtype() ? product : cast(product, operand.dtype());
 }
 
 void matmul_gradient(GradientContext& c) {
@@ -273,8 +296,8 @@ void matmul_gradient(GradientContext& c) {
   const Output grad_b = form.transpose_b ? product_of(op, grad, a, {true, form.transpose_a})
                                          : product_of(op, a, grad, {!form.transpose_a, false});
   if (op != "BatchMatMulV2") {
-    c.set_input_grad(0, grad_a);
-    c.set_input_grad(1, grad_b);
+    c.set_input_grad(0, in_type_of(grad_a, c.input(0)));
+    c.set_input_grad(1, in_type_of(grad_b, c.input(1)));
   } else {
     c.set_input_grad(0, sum_to_shape_of(grad_a, c.input(0), grad_a));
     c.set_input_grad(1, sum_to_shape_of(grad_b, c.input(1), grad_b));
@@ -294,6 +317,14 @@ CAUDAL_REGISTER_OP({.name = "MatMul",
                     .shape = matmul_shape,
                     .gradient = matmul_gradient,
                     .cpu = prepare_matmul});
+CAUDAL_REGISTER_OP({.name = "SparseMatMul",
+                    .inputs = "a: Ta; b: Tb",
+                    .outputs = "product: float",
+                    .attrs = "transpose_a: bool = false; transpose_b: bool = false; a_is_sparse: bool = false; "
+                             "b_is_sparse: bool = false; Ta: {float, bfloat16} = float; Tb: {float, bfloat16} = float",
+                    .shape = matmul_shape,
+                    .gradient = matmul_gradient,
+                    .cpu = prepare_sparse_matmul});
 CAUDAL_REGISTER_OP({.name = "BatchMatMul",
                     .inputs = "x: T; y: T",
                     .outputs = "output: T",

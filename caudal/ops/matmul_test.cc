@@ -38,6 +38,28 @@ CAUDAL_OP_SAMPLES(MatMul) {
   samples.error({samples.random(float32, {3}), samples.random(float32, {3, 1})}, Code::kInvalidArgument);
 }
 
+CAUDAL_OP_SAMPLES(SparseMatMul) {
+  for (const DType a : {float32, bfloat16}) {
+    for (const DType b : {float32, bfloat16}) {
+      for (const bool ta : {false, true}) {
+        for (const bool tb : {false, true}) {
+          samples.add({.inputs = {samples.random(a, ta ? Shape{3, 2} : Shape{2, 3}),
+                                  samples.random(b, tb ? Shape{4, 3} : Shape{3, 4})},
+                       .attrs = {{"transpose_a", ta}, {"transpose_b", tb}, {"a_is_sparse", true}}});
+        }
+      }
+      samples.add({.inputs = {samples.random(a, {2, 0}), samples.random(b, {0, 3})},
+                   .expected = {Tensor::zeros(float32, {2, 3})}});
+    }
+  }
+  // Products of bfloat16 are summed without rounding.
+  samples.add({.inputs = {Tensor::from<BFloat16>({1, 2}, {BFloat16(256.0F), BFloat16(1.0F)}),
+                          Tensor::from<BFloat16>({2, 1}, {BFloat16(1.0F), BFloat16(1.0F)})},
+               .expected = {Tensor::from<float>({1, 1}, {257})}});
+  samples.error({samples.random(float32, {2, 3}), samples.random(bfloat16, {4, 2})}, Code::kInvalidArgument);
+  samples.error({samples.random(float32, {3}), samples.random(float32, {3, 1})}, Code::kInvalidArgument);
+}
+
 void batches(Samples& samples, bool broadcasts) {
   for (const DType dtype : kTypes) {
     for (const bool ta : {false, true}) {

@@ -155,11 +155,16 @@ Index resolved_shape(const Index& from, Index to) {
           "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are "
           "non-zero");
     }
+    if (*elements % known != 0) {
+      throw invalid_argument("Input to reshape is a tensor with ", *elements,
+                             " dense values, but the requested shape requires a multiple of ", known,
+                             ". input_shape=", index_text(from), " output_shape=", index_text(to));
+    }
     to[missing] = *elements / known;
     known *= to[missing];
   }
   if (known != *elements) {
-    throw invalid_argument("Input to reshape is a SparseTensor with ", *elements,
+    throw invalid_argument("Input to reshape is a tensor with ", *elements,
                            " dense values, but the requested shape has ", known, ". input_shape=", index_text(from),
                            " output_shape=", index_text(to));
   }

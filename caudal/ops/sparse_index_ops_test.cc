@@ -42,6 +42,10 @@ CAUDAL_OP_SAMPLES(SparseReshape) {
   }
   samples.error({Tensor(int64, {0, 2}), longs({0, 3}), longs({-1, 0})}, Code::kInvalidArgument);
   samples.error({longs({0, 1}), longs({2, 3}), longs({-1})}, Code::kInvalidArgument);
+  samples.error({rows(2, {0, 1}), longs({5, 6}), longs({4, 7})}, Code::kInvalidArgument, {},
+                "Input to reshape is a tensor with 30 dense values");
+  samples.error({rows(2, {0, 1}), longs({5, 6}), longs({4, -1})}, Code::kInvalidArgument, {},
+                "requested shape requires a multiple of 4");
 }
 CAUDAL_OP_SAMPLES(SparseFillEmptyRows) {
   for (const DType t : moved()) {

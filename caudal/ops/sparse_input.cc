@@ -44,12 +44,12 @@ SparseView sparse_view(const Tensor& indices, const Tensor& values, const Tensor
   }
   if (shape.rank() != 1) throw invalid_argument(what, "shape should be a vector but received shape ", shape.shape());
   if (indices.dim(0) != values.dim(0)) {
-    throw invalid_argument("number of values of ", what, " must match the first dimension of its indices: got ",
-                           values.dim(0), " values, indices of shape ", indices.shape());
+    throw invalid_argument("Number of elements in ", what, "indices (", indices.dim(0), ") and ", what, "values (",
+                           values.dim(0), ") do not match");
   }
   if (indices.dim(1) != shape.dim(0)) {
-    throw invalid_argument("number of dimensions of ", what, " must match the second dimension of its indices: got ",
-                           shape.dim(0), " dimensions, indices of shape ", indices.shape());
+    throw invalid_argument("Index rank (", indices.dim(1), ") of ", what, "indices and shape rank (", shape.dim(0),
+                           ") do not match");
   }
   SparseView view{.indices = indices.flat<std::int64_t>(),
                   .values = &values,

@@ -227,7 +227,7 @@ void run_dense_add(RunContext& c) {
   }
   const SparseView view{
       .indices = places, .values = &values, .dims = dims, .count = indices.dim(0), .rank = dense.rank()};
-  check_indices(view, IndexOrder::kInside, "a_indices");
+  check_indices(view, IndexOrder::kInside, "invalid index: a_indices");
   const std::vector<std::int64_t> strides = dense.shape().strides();
   Tensor& out = c.allocate_output(0, dense.shape());
   copy_elements(c.pool(), dense.dtype(), dense.raw(), out.raw(), dense.num_elements());
