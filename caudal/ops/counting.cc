@@ -228,13 +228,15 @@ template <class T, class Count>
 void count_in_bins(const Tensor& values, const Tensor& range, std::int64_t bins, Count* out) {
   const T low = range.data<T>()[0], high = range.data<T>()[1];
   if (!(low < high)) throw invalid_argument("value_range is [", low, ", ", high, "]: the first must be less");
-  const double step = static_cast<double>(kernels::wrap_sub(high, low)) / static_cast<double>(bins);
+  // In double throughout: the width of the range may exceed what T holds.
+  const auto start = static_cast<double>(low), count = static_cast<double>(bins);
+  const double step = static_cast<double>(high) / count - start / count;
   std::fill_n(out, bins, Count{0});
   for (const T value : values.flat<T>()) {
-    const auto above = static_cast<double>(kernels::wrap_sub(std::max(value, low), low));
-    // A NaN fails the comparison and counts as the lowest.
-    const double bin = std::min(above / step, static_cast<double>(bins - 1));
-    ++out[bin >= 0 ? static_cast<std::int64_t>(bin) : 0];
+    if (value != value) throw invalid_argument("a value is NaN: it lies in no bin of a histogram");
+    const double above = static_cast<double>(std::max(value, low)) - start;
+    // In this order a NaN, from an infinite range, counts as the highest.
+    ++out[static_cast<std::int64_t>(std::min(count - 1, above / step))];
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "caudal/autodiff/gradient.h"
 #include "caudal/graph/scope.h"
@@ -98,6 +99,13 @@ CAUDAL_OP_SAMPLES(HistogramFixedWidth) {
   }
   samples.add({.inputs = {Tensor(std::vector<float>{-1, 0, 1.5F, 2, 5, 15}), Tensor(std::vector<float>{0, 5}), 5},
                .expected = {Tensor(std::vector<int>{2, 1, 1, 0, 2})}});
+  // Ranges wider than the type holds.
+  samples.add({.inputs = {Tensor(std::vector<float>{3e38F, 100}), Tensor(std::vector<float>{-1e38F, 3e38F}), 2},
+               .expected = {Tensor(std::vector<int>{1, 1})}});
+  const int least = std::numeric_limits<int>::lowest(), most = std::numeric_limits<int>::max();
+  samples.add({.inputs = {Tensor(std::vector<int>{most, 0, -5, 7}), Tensor(std::vector<int>{least, most}), 5},
+               .expected = {Tensor(std::vector<int>{0, 0, 3, 0, 1})}});
+  samples.error({Tensor(std::vector<float>{1, NAN}), Tensor(std::vector<float>{0, 5}), 2}, Code::kInvalidArgument);
   const Tensor x = samples.random(float32, {3});
   samples.error({x, Tensor(std::vector<float>{5, 0}), 5}, Code::kInvalidArgument);
   samples.error({x, Tensor(std::vector<float>{0, 5}), 0}, Code::kInvalidArgument);
