@@ -257,6 +257,7 @@ void split_into(RunContext& c, const Tensor& x, int axis, const std::vector<std:
 
 void run_split(RunContext& c) {
   const Tensor& x = c.input(1);
+  if (c.input(0).rank() != 0) throw invalid_argument("split_dim must be a scalar, not ", c.input(0).describe());
   const int axis = normalized_axis(scalar_int(c.input(0), "split_dim"), x.rank(), "split_dim");
   if (x.dim(axis) % c.num_outputs() != 0) {
     throw invalid_argument("dimension ", axis, " of ", x.describe(), " cannot be split into ", c.num_outputs(),

@@ -447,8 +447,9 @@ def _difference(name, ours, theirs, factor):
         a, b = ours.astype(wide), theirs.astype(wide)
         finite = np.abs(b[np.isfinite(b)])
         tolerance = _TOLERANCE[kind] * factor
+        floor = tolerance / 1000 if name.startswith("gradient") else 1e-37  # what is left where terms of size 1 cancel
         with np.errstate(all="ignore"):
-            near = np.abs(a - b) <= tolerance * np.abs(b) + tolerance * (finite.max() if finite.size else 0) / 4 + 1e-37
+            near = np.abs(a - b) <= tolerance * np.abs(b) + tolerance * (finite.max() if finite.size else 0) / 4 + floor
         bad = np.atleast_1d(~(near | (a == b) | (np.isnan(a) & np.isnan(b))))
     if not bad.any():
         return None
@@ -484,9 +485,10 @@ def compare(maker, dtype, count, target):
             except (ValueError, TypeError, RuntimeError, OverflowError, tf.errors.OpError) as error:
                 report["why"] = str(error).splitlines()[0][:200]  # the client refuses it: another one
         with v1.Session(config=config) as theirs, v1.Session(target) as ours:
-            _compare_part(report, calls, theirs, ours, "output", lambda call: call.outputs, LOOSE.get(maker.op, 1))
+            factor = LOOSE.get(f"{maker.op}/{dtype}", LOOSE.get(maker.op, 1))
+            _compare_part(report, calls, theirs, ours, "output", lambda call: call.outputs, factor)
             smooth = [call for call in calls if call.gradients and not call.failed]
-            _compare_part(report, smooth, theirs, ours, "gradient", lambda call: call.gradients, 8 * LOOSE.get(maker.op, 1))
+            _compare_part(report, smooth, theirs, ours, "gradient", lambda call: call.gradients, 8 * factor)
     return report
 
 
@@ -508,7 +510,7 @@ def _compare_part(report, calls, theirs, ours, part, fetch, factor):
             report["code"] += type(a) is not type(b)
             if fails(got, call) and call.failed:
                 continue
-            if call.failed and isinstance(b, tf.errors.UnimplementedError):
+            if call.failed and (isinstance(b, tf.errors.UnimplementedError) or "No OpKernel was registered" in str(b)):
                 report["more"] += 1  # TensorFlow has no kernel for it, and we have
                 continue
             found = f"{part}: " + ("error expected: " + _words(b) if call.failed else "fails: " + _words(a))
