@@ -17,20 +17,6 @@ namespace {
 
 // --- Shape functions ---
 
-// Input channels that the filter's input channels cut into groups; 1 where a size is unknown.
-std::int64_t group_count(std::int64_t channels, std::int64_t filter_channels, std::int64_t out_channels) {
-  if (channels < 0 || filter_channels < 0) return 1;
-  if (filter_channels == 0 || channels % filter_channels != 0) {
-    throw invalid_argument("the input has ", channels, " channels, but the filter takes ", filter_channels)
-        .hint("The third size of a filter is the number of input channels.");
-  }
-  const std::int64_t groups = channels / filter_channels;
-  if (groups > 1 && out_channels >= 0 && out_channels % groups != 0) {
-    throw invalid_argument("the filter makes ", out_channels, " channels, which ", groups, " groups cannot share");
-  }
-  return groups;
-}
-
 // Channels that a depthwise filter makes.
 std::int64_t depthwise_channels(std::int64_t channels, std::int64_t filter_channels, std::int64_t multiplier) {
   channels = ShapeContext::merge_dim(channels, filter_channels, "the channels of input and filter");
@@ -50,7 +36,7 @@ void forward_shape(ShapeContext& c) {
   if (depthwise) {
     channels = depthwise_channels(input.dim(3), filter.dim(2), filter.dim(3));
   } else {
-    group_count(input.dim(3), filter.dim(2), filter.dim(3));
+    group_count(input.dim(3), filter.dim(2), filter.dim(3), "third");
   }
   c.set_output(0, window.from_nhwc({input.dim(0), window.output_size(1, input.dim(1), filter.dim(0)),
                                     window.output_size(2, input.dim(2), filter.dim(1)), channels}));
@@ -105,7 +91,7 @@ class ConvKernel : public Kernel {
       g.multiplier = filter[3];
       g.out_channels = depthwise_channels(input[3], filter[2], filter[3]);
     } else {
-      g.groups = group_count(input[3], filter[2], filter[3]);
+      g.groups = group_count(input[3], filter[2], filter[3], "third");
       g.out_channels = filter[3];
     }
     return g;

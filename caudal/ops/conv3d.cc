@@ -18,25 +18,11 @@ namespace {
 
 // --- Shape functions ---
 
-// Input channels that the filter's input channels cut into groups; 1 where a size is unknown.
-std::int64_t group_count(std::int64_t channels, std::int64_t filter_channels, std::int64_t out_channels) {
-  if (channels < 0 || filter_channels < 0) return 1;
-  if (filter_channels == 0 || channels % filter_channels != 0) {
-    throw invalid_argument("the input has ", channels, " channels, but the filter takes ", filter_channels)
-        .hint("The fourth size of a filter is the number of input channels.");
-  }
-  const std::int64_t groups = channels / filter_channels;
-  if (groups > 1 && out_channels >= 0 && out_channels % groups != 0) {
-    throw invalid_argument("the filter makes ", out_channels, " channels, which ", groups, " groups cannot share");
-  }
-  return groups;
-}
-
 void forward_shape(ShapeContext& c) {
   const SlidingWindow3d window = SlidingWindow3d::of(c.node());
   const PartialShape input = window.to_ndhwc(c.with_rank(0, 5));
   const PartialShape filter = c.with_rank(1, 5);
-  group_count(input.dim(4), filter.dim(3), filter.dim(4));
+  group_count(input.dim(4), filter.dim(3), filter.dim(4), "fourth");
   c.set_output(0, window.from_ndhwc({input.dim(0), window.output_size(1, input.dim(1), filter.dim(0)),
                                      window.output_size(2, input.dim(2), filter.dim(1)),
                                      window.output_size(3, input.dim(3), filter.dim(2)), filter.dim(4)}));
@@ -68,7 +54,7 @@ class ConvKernel : public Kernel {
     if (filter.num_elements() == 0) throw invalid_argument("the filter ", filter, " is empty");
     kernels::Conv3dShape shape;
     shape.window = window_.over(input, {filter[0], filter[1], filter[2]});
-    shape.groups = group_count(input[4], filter[3], filter[4]);
+    shape.groups = group_count(input[4], filter[3], filter[4], "fourth");
     shape.out_channels = filter[4];
     return shape;
   }

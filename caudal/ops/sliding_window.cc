@@ -144,4 +144,18 @@ void copy_attrs(const NodeInfo& node, std::initializer_list<std::string_view> na
   }
 }
 
+std::int64_t group_count(std::int64_t channels, std::int64_t filter_channels, std::int64_t out_channels,
+                         std::string_view place) {
+  if (channels < 0 || filter_channels < 0) return 1;
+  if (filter_channels == 0 || channels % filter_channels != 0) {
+    throw invalid_argument("the input has ", channels, " channels, but the filter takes ", filter_channels)
+        .hint(internal::concat("The ", place, " size of a filter is the number of input channels."));
+  }
+  const std::int64_t groups = channels / filter_channels;
+  if (groups > 1 && out_channels >= 0 && out_channels % groups != 0) {
+    throw invalid_argument("the filter makes ", out_channels, " channels, which ", groups, " groups cannot share");
+  }
+  return groups;
+}
+
 }  // namespace caudal::inline v0

@@ -83,4 +83,9 @@ struct SlidingWindow {
 // Copies the named attributes of `node` that it has.
 void copy_attrs(const NodeInfo& node, std::initializer_list<std::string_view> names, OpBuilder& builder);
 
+// Input channels of a convolution that the filter's input channels cut into groups; 1 where a size is unknown. `place`
+// says which size of the filter they are ("third"). Throws INVALID_ARGUMENT if they do not divide.
+std::int64_t group_count(std::int64_t channels, std::int64_t filter_channels, std::int64_t out_channels,
+                         std::string_view place);
+
 }  // namespace caudal::inline v0
