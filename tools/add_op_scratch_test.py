@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Carries out the recipe "Add an op" of CONTRIBUTING.md in a copy of the tree: its files and no others, built and tested.
+"""Carries out the recipe "Add an op" of CONTRIBUTING.md: takes its files out of a copy of the tree, adds them as the page has them, builds
+and tests.
 
 Takes what is unchanged from the release build, which must be there: add_op_scratch_test.py"""
 import os
@@ -34,32 +35,41 @@ class Recipe:
         stems = {re.sub(r"(_test)?\.(cc|h)$", "", name) for name in self.files}
         assert len(self.files) == 3 and len(stems) == 1, sorted(self.files)
         assert stems.pop().startswith("caudal/ops/")
-        existing = [name for name in self.files if (ROOT / name).exists()]
-        assert not existing, f"the recipe's op exists already: {existing}"
+        changed = [name for name, text in self.files.items() if (ROOT / name).read_text(encoding="utf-8") != text]
+        assert not changed, f"the page and the tree differ: {changed}"
 
-    def copy(self):
+    def copy_without_them(self):
         for path in sources.all_files():
+            if sources.relative(path) in self.files:
+                continue
             target = self.tree / sources.relative(path)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
             shutil.copymode(path, target)
+        call("git", "init", "-q", ".", cwd=self.tree)
+        self.configure()
+        stem = next(iter(self.files)).removesuffix(".h")
+        assert f"{stem}.cc.o" not in (self.build / "build.ninja").read_text(encoding="utf-8")
+
+    def configure(self):
+        # Without the start-up files of Python, which cost more than the work.
+        launcher = ";".join([sys.executable, "-I", "-S", str(ROOT / "tools" / "reuse_object.py")])
+        call("cmake", "--preset", "release", f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}", cwd=self.tree)
+
+    def add_them(self):
         for name, text in self.files.items():
             (self.tree / name).write_text(text, encoding="utf-8")
-        call("git", "init", "-q", ".", cwd=self.tree)
 
     def passes_the_source_checks(self):
         for check in ("layers", "format"):
             call(sys.executable, f"tools/check_{check}.py", cwd=self.tree)
 
     def builds(self):
-        # Without the start-up files of Python, which cost more than the work.
-        launcher = ";".join([sys.executable, "-I", "-S", str(ROOT / "tools" / "reuse_object.py")])
-        call("cmake", "--preset", "release", f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}", cwd=self.tree)
         call("ninja", "-C", self.build, "-j", building.jobs(), "ops_test", cwd=self.tree, CAUDAL_ORIGINAL=str(ROOT),
              CAUDAL_COPY=str(self.tree), CAUDAL_ORIGINAL_BUILD=str(build_folder("release")))
 
     def op_passes_its_tests(self):
-        output = call(self.build / "tests" / "ops_test", "--gtest_filter=*Cross*", cwd=self.tree)
+        output = call(self.build / "tests" / "ops_test", "--gtest_filter=*Cross*:-*CrossEntropy*", cwd=self.tree)
         assert int(re.search(r"\[  PASSED  \] (\d+) test", output)[1]) >= 2, output
 
 
@@ -67,8 +77,8 @@ def main():
     report = Report()
     with tempfile.TemporaryDirectory(prefix="caudal-add-op-") as folder:
         recipe = Recipe(folder)
-        steps = [recipe.is_three_files_of_one_family, recipe.copy, recipe.passes_the_source_checks, recipe.builds,
-                 recipe.op_passes_its_tests]
+        steps = [recipe.is_three_files_of_one_family, recipe.copy_without_them, recipe.add_them, recipe.passes_the_source_checks,
+                 recipe.builds, recipe.op_passes_its_tests]
         for step in steps:
             name = "".join(word.capitalize() for word in step.__name__.split("_"))
             if not report.run(f"AddOp.{name}", step):

@@ -1,4 +1,4 @@
-// Tensors that are zero off their diagonal, and the cross product.
+// Tensors that are zero off their diagonal.
 // Thread safety: as building a graph.
 #pragma once
 
@@ -12,9 +12,5 @@ namespace caudal::inline v0::linalg {
 CAUDAL_API Output tensor_diag(const Operand& diagonal, const OpOptions& options = {});
 // The inverse: [d1..dk, d1..dk] gives [d1..dk]. INVALID_ARGUMENT unless both halves of the shape agree.
 CAUDAL_API Output tensor_diag_part(const Operand& input, const OpOptions& options = {});
-
-// The cross product of the vectors along the last dimension, which must have size 3. a and b have one shape; real
-// types.
-CAUDAL_API Output cross(const Operand& a, const Operand& b, const OpOptions& options = {});
 
 }  // namespace caudal::inline v0::linalg

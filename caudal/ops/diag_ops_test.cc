@@ -26,18 +26,6 @@ CAUDAL_OP_SAMPLES(DiagPart) {
   samples.error({samples.random(float32, {3})}, Code::kInvalidArgument);
   samples.error({samples.random(float32, {3, 4})}, Code::kInvalidArgument);
 }
-CAUDAL_OP_SAMPLES(Cross) {
-  for (const DType t :
-       {float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64}) {
-    samples.add({.inputs = {samples.random(t, {2, 3}), samples.random(t, {2, 3})}});
-  }
-  samples.add({.inputs = {samples.random(float64, {3}), samples.random(float64, {3})}});
-  samples.add({.inputs = {samples.random(float64, {0, 3}), samples.random(float64, {0, 3})}});
-  samples.add({.inputs = {Tensor(std::vector<int>{1, 0, 0}), Tensor(std::vector<int>{0, 1, 0})},
-               .expected = {Tensor(std::vector<int>{0, 0, 1})}});
-  samples.error({samples.random(float32, {4}), samples.random(float32, {4})}, Code::kInvalidArgument);
-  samples.error({samples.random(float32, {2, 3}), samples.random(float32, {3})}, Code::kInvalidArgument);
-}
 
 }  // namespace
 }  // namespace caudal::inline v0
