@@ -41,14 +41,11 @@ Product<T> make_product(const GemmShape& s, const T* a, const T* b, T* c, const 
   const int64_t ldb = s.ldb != 0 ? s.ldb : s.transpose_b ? s.k : s.n;
   const Strided<T> left = s.transpose_a ? Strided<T>{a, 1, lda} : Strided<T>{a, lda, 1};
   const Strided<T> right = s.transpose_b ? Strided<T>{b, 1, ldb} : Strided<T>{b, ldb, 1};
-  return {s.m,
-          s.n,
-          s.k,
-          left,
-          right,
-          c,
-          s.ldc != 0 ? s.ldc : s.n,
-          {static_cast<T>(tail.alpha), static_cast<T>(tail.beta), static_cast<const T*>(tail.bias), tail.relu}};
+  Product<T> product{s.m, s.n, s.k, left, right, c, s.ldc != 0 ? s.ldc : s.n, {}};
+  product.tail.alpha = static_cast<T>(tail.alpha), product.tail.beta = static_cast<T>(tail.beta);
+  product.tail.bias = static_cast<const T*>(tail.bias), product.tail.relu = tail.relu;
+  product.tail.set_gate(static_cast<const T*>(tail.gate), c);
+  return product;
 }
 
 // Tasks are rectangles of C: some register tiles high, some panels wide. Each packs its own panels, which costs a few
@@ -133,19 +130,25 @@ void typed_gemm(ThreadPool& pool, const GemmShape& shape, const T* a, const T* b
 void narrow_gemm(ThreadPool& pool, DType dtype, GemmShape shape, const void* a, const void* b, void* c,
                  const GemmTail& tail) {
   if (shape.lda != 0 || shape.ldb != 0 || shape.ldc != 0) return gemm_reference(pool, dtype, shape, a, b, c, tail);
-  const int64_t counts[4] = {shape.m * shape.k, shape.k * shape.n, tail.bias != nullptr ? shape.n : 0,
-                             shape.m * shape.n};
-  const std::size_t total = static_cast<std::size_t>(counts[0] + counts[1] + counts[2] + counts[3]);
+  const int64_t results = shape.m * shape.n;
+  const int64_t counts[5] = {shape.m * shape.k, shape.k * shape.n, tail.bias != nullptr ? shape.n : 0, results,
+                             tail.gate != nullptr ? results : 0};
+  const auto total = static_cast<std::size_t>(counts[0] + counts[1] + counts[2] + counts[3] + counts[4]);
   auto* wide_a = thread_scratch_of<float>(ScratchSlot::kConvert, total);
   float* wide_b = wide_a + counts[0];
   float* wide_bias = wide_b + counts[1];
   float* wide_c = wide_bias + counts[2];
+  float* wide_gate = wide_c + counts[3];
   widen(pool, dtype, a, wide_a, counts[0]);
   widen(pool, dtype, b, wide_b, counts[1]);
   GemmTail wide_tail = tail;
   if (tail.bias != nullptr) {
     widen(pool, dtype, tail.bias, wide_bias, counts[2]);
     wide_tail.bias = wide_bias;
+  }
+  if (tail.gate != nullptr) {
+    widen(pool, dtype, tail.gate, wide_gate, counts[4]);
+    wide_tail.gate = wide_gate;
   }
   if (tail.beta != 0) widen(pool, dtype, c, wide_c, counts[3]);
   gemm(pool, shape, wide_a, wide_b, wide_c, wide_tail);
@@ -182,9 +185,11 @@ void batch_gemm(ThreadPool& pool, DType dtype, const GemmBatch& batch, const Gem
                 const void* b, void* c, const GemmTail& tail) {
   const auto size = static_cast<int64_t>(dtype_size(dtype));
   const auto product = [&](int64_t i) {
+    GemmTail part = tail;
+    if (tail.gate != nullptr) part.gate = static_cast<const char*>(tail.gate) + i * batch.stride_c * size;
     gemm(pool, dtype, shape, static_cast<const char*>(a) + i * batch.stride_a * size,
          static_cast<const char*>(b) + i * batch.stride_b * size, static_cast<char*>(c) + i * batch.stride_c * size,
-         tail);
+         part);
   };
   const bool converts = dtype == DType::kHalf || dtype == DType::kBFloat16;
   if (batch.count < 4 || converts) {  // conversion holds scratch while it runs a loop of its own

@@ -1,6 +1,6 @@
 // Matrix products.
 //
-//   C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C, then + bias[n], then max(., 0)
+//   C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C, then + bias[n], then max(., 0), then 0 where !(gate > 0)
 //
 // All matrices are row-major; op is the identity, the transpose or (complex types) the adjoint. With k = 0 the product
 // is zero; with m = 0 or n = 0 nothing happens. With beta = 0, C is not read. float and double go through
@@ -33,6 +33,9 @@ struct GemmTail {
   double alpha = 1, beta = 0;
   const void* bias = nullptr;  // n elements of the matrices' type
   bool relu = false;           // not for complex types
+  // A matrix of C's shape, type and row distance, or null: the gradient of a ReLU whose input or output it is, fused.
+  // In a batch it moves with C. Not for complex types.
+  const void* gate = nullptr;
 };
 
 // UNIMPLEMENTED for a type that has no arithmetic.

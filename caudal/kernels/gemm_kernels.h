@@ -2,6 +2,7 @@
 // convolutions use for their slabs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "caudal/base/cpu.h"
@@ -14,6 +15,18 @@ struct TileTail {
   T alpha = 1, beta = 0;    // C is read only if beta is not 0
   const T* bias = nullptr;  // of the tile's first column
   bool relu = false;
+  // Last of all the result becomes 0 where the gate, a matrix laid out like C, is not above 0. Kept as the way from C
+  // to it, which is the same at every element.
+  bool gated = false;
+  std::ptrdiff_t to_gate = 0;  // bytes
+
+  void set_gate(const T* gate, const T* c) {
+    gated = gate != nullptr;
+    to_gate = gated ? reinterpret_cast<const char*>(gate) - reinterpret_cast<const char*>(c) : 0;
+  }
+  const T* gate_of(const T* c) const {
+    return reinterpret_cast<const T*>(reinterpret_cast<std::uintptr_t>(c) + static_cast<std::uintptr_t>(to_gate));
+  }
 };
 
 // An operand by strides: element (i, j) is data[i * row + j * col].
@@ -84,8 +97,9 @@ void multiply_panel(const GemmKernels<T>& kernels, int64_t rows, int64_t n, int6
   const int64_t blocks = k_blocks(k, kernels.kc);
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = k * block / blocks, end = k * (block + 1) / blocks;
-    TileTail<T> part{tail.alpha, block == 0 ? tail.beta : T{1}, nullptr, false};
-    if (block == blocks - 1) part.bias = tail.bias, part.relu = tail.relu;
+    TileTail<T> part = tail;
+    if (block != 0) part.beta = T{1};
+    if (block != blocks - 1) part.bias = nullptr, part.relu = false, part.gated = false;
     const int64_t offset = begin * a.col;
     kernels.block(rows, n, {1, end - begin, &offset}, a, panel + begin * kernels.nr, kernels.nr, c, ldc, part);
   }

@@ -22,7 +22,7 @@ Wide<T> scalar(double value) {
 }
 
 template <class T>
-void finish_row(const GemmShape& shape, const GemmTail& tail, const Wide<T>* sums, T* c) {
+void finish_row(const GemmShape& shape, const GemmTail& tail, const Wide<T>* sums, T* c, const T* gate) {
   using W = Wide<T>;
   const auto* bias = static_cast<const T*>(tail.bias);
   const W alpha = scalar<T>(tail.alpha), beta = scalar<T>(tail.beta);
@@ -32,6 +32,7 @@ void finish_row(const GemmShape& shape, const GemmTail& tail, const Wide<T>* sum
     if (bias != nullptr) value = wrap_add<W>(value, static_cast<W>(bias[j]));
     if constexpr (!kIsComplex<T>) {
       if (tail.relu && value < W{0}) value = W{0};
+      if (gate != nullptr && !(static_cast<W>(gate[j]) > W{0})) value = W{0};
     }
     c[j] = static_cast<T>(value);
   }
@@ -44,6 +45,7 @@ void rows(const GemmShape& shape, const T* a, const T* b, T* c, const GemmTail& 
   const int64_t ldb = shape.ldb != 0 ? shape.ldb : shape.transpose_b ? shape.k : shape.n;
   const int64_t ldc = shape.ldc != 0 ? shape.ldc : shape.n;
   const int64_t a_row = shape.transpose_a ? 1 : lda, a_col = shape.transpose_a ? lda : 1;
+  const auto* gate = static_cast<const T*>(tail.gate);
   std::vector<W> sums(static_cast<std::size_t>(shape.n));
   for (int64_t i = begin; i < end; ++i) {
     sums.assign(sums.size(), W{});
@@ -65,7 +67,7 @@ void rows(const GemmShape& shape, const T* a, const T* b, T* c, const GemmTail& 
         }
       }
     }
-    finish_row<T>(shape, tail, sums.data(), c + i * ldc);
+    finish_row<T>(shape, tail, sums.data(), c + i * ldc, gate != nullptr ? gate + i * ldc : nullptr);
   }
 }
 

@@ -29,7 +29,9 @@ void compare_with_reference(double tolerance) {
         const GemmShape shape{c.m, c.n, c.k, (transposes & 1) != 0, (transposes & 2) != 0};
         const auto a = random_values<T>(c.m * c.k, 1), b = random_values<T>(c.k * c.n, 2),
                    bias = random_values<T>(c.n, 3);
-        const GemmTail tail{0.5, 2, bias.data(), true};
+        auto gate = random_values<T>(c.m * c.n, 5);
+        gate.front() = static_cast<T>(NAN);
+        const GemmTail tail{0.5, 2, bias.data(), (transposes & 1) == 0, gate.data()};
         auto expected = random_values<T>(c.m * c.n, 4), result = expected, again = expected;
         gemm_reference(one, dtype_of<T>(), shape, a.data(), b.data(), expected.data(), tail);
         gemm(one, dtype_of<T>(), shape, a.data(), b.data(), result.data(), tail);
@@ -62,6 +64,52 @@ TEST(Gemm, DistantRowsAreReadAndWrittenInPlace) {
         for (int64_t p = 0; p < k; ++p) sum += static_cast<double>(a[i * 20 + p]) * b[p * 50 + j];
         ASSERT_NEAR(c[i * 40 + j], j < n ? sum : 7.0, 1e-5) << i << "," << j;
       }
+    }
+  }
+}
+
+// All tails at once and each alone, with rows further apart than they are long.
+TEST(Gemm, EveryTailWithDistantRows) {
+  ThreadPool one(1), two(2);
+  for (const Isa isa : test_isas()) {
+    const IsaCap cap(isa);
+    for (const Case& c : kCases) {
+      const int64_t ldc = c.n + 3;
+      const auto a = random_values(c.m * c.k, 1), b = random_values(c.k * c.n, 2), bias = random_values(c.n, 3);
+      const auto gate = random_values(c.m * ldc, 5);
+      for (int tails = 0; tails < 32; ++tails) {
+        const GemmShape shape{c.m, c.n, c.k, false, false, 0, 0, ldc};
+        const GemmTail tail{(tails & 1) != 0 ? 0.5 : 1, (tails & 2) != 0 ? 2.0 : 0,
+                            (tails & 4) != 0 ? bias.data() : nullptr, (tails & 8) != 0,
+                            (tails & 16) != 0 ? gate.data() : nullptr};
+        auto expected = random_values(c.m * ldc, 4), result = expected, again = expected, packed = expected;
+        gemm_reference(one, DType::kFloat, shape, a.data(), b.data(), expected.data(), tail);
+        gemm(one, shape, a.data(), b.data(), result.data(), tail);
+        gemm(two, shape, a.data(), b.data(), again.data(), tail);
+        gemm(one, shape, a.data(), PackedB(one, false, c.k, c.n, b.data()), packed.data(), tail);
+        ASSERT_LT(worst_error(result, expected), 5e-5)
+            << isa_name(isa) << " " << c.m << "," << c.n << " tails " << tails;
+        ASSERT_LT(worst_error(packed, expected), 5e-5)
+            << isa_name(isa) << " " << c.m << "," << c.n << " tails " << tails;
+        ASSERT_TRUE(same_bits(result, again)) << isa_name(isa) << " " << c.m << "," << c.n << " tails " << tails;
+      }
+    }
+  }
+}
+
+TEST(Gemm, GateMovesWithTheResultsOfABatch) {
+  ThreadPool pool(2);
+  for (const Isa isa : test_isas()) {
+    const IsaCap cap(isa);
+    for (const int64_t count : {2, 6}) {
+      const int64_t m = 5, n = 18, k = 7;
+      const auto a = random_values(count * m * k, 1), b = random_values(k * n, 2),
+                 gate = random_values(count * m * n, 3);
+      std::vector<float> c(static_cast<std::size_t>(count * m * n));
+      GemmTail tail;
+      tail.gate = gate.data();
+      batch_gemm(pool, DType::kFloat, {count, m * k, 0, m * n}, {m, n, k}, a.data(), b.data(), c.data(), tail);
+      for (std::size_t i = 0; i < c.size(); ++i) ASSERT_EQ(c[i] != 0, gate[i] > 0) << i;
     }
   }
 }

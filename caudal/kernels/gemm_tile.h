@@ -1,8 +1,8 @@
 // The register tiles of gemm, generic over a vector type V. To be included by one file per instruction set, after its
 // `#pragma GCC target` and its definition of V; everything here has internal linkage, so that no two files share code.
 //
-// V: T, Reg, Mask, kWidth, zero, broadcast, load, store, load_n, store_n (mask), mask(n), fma, add, mul, max_zero, sum,
-// transpose(src, stride, dst, stride) of a kBlock x kBlock block.
+// V: T, Reg, Mask, kWidth, zero, broadcast, load, store, load_n, store_n (mask), mask(n), fma, add, mul, max_zero,
+// where_positive(gate, value) (else 0), sum, transpose(src, stride, dst, stride) of a kBlock x kBlock block.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,15 @@ inline __attribute__((always_inline)) void store_tile(Reg<V> sum, typename V::T*
   const Reg<V> none = V::zero();
   if (n >= V::kWidth) {
     const Reg<V> bias = tail.bias != nullptr ? V::load(tail.bias + column) : none;
-    V::store(c, apply_tail<V>(sum, reads ? V::load(c) : none, bias, tail));
+    Reg<V> value = apply_tail<V>(sum, reads ? V::load(c) : none, bias, tail);
+    if (tail.gated) value = V::where_positive(V::load(tail.gate_of(c)), value);
+    V::store(c, value);
   } else {
     const auto mask = V::mask(static_cast<int>(n));
     const Reg<V> bias = tail.bias != nullptr ? V::load_n(tail.bias + column, mask) : none;
-    V::store_n(c, apply_tail<V>(sum, reads ? V::load_n(c, mask) : none, bias, tail), mask);
+    Reg<V> value = apply_tail<V>(sum, reads ? V::load_n(c, mask) : none, bias, tail);
+    if (tail.gated) value = V::where_positive(V::load_n(tail.gate_of(c), mask), value);
+    V::store_n(c, value, mask);
   }
 }
 
@@ -212,7 +216,8 @@ void row_product(int64_t n, int64_t k, Strided<typename V::T> a, Strided<typenam
     sum *= tail.alpha;
     if (tail.beta != T{0}) sum += tail.beta * c[j];
     if (tail.bias != nullptr) sum += tail.bias[j];
-    c[j] = tail.relu && sum < T{0} ? T{0} : sum;
+    if (tail.relu && sum < T{0}) sum = T{0};
+    c[j] = tail.gated && !(*tail.gate_of(c + j) > T{0}) ? T{0} : sum;
   }
 }
 

@@ -30,6 +30,9 @@ struct Floats {
   static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
   static Reg mul(Reg a, Reg b) { return _mm256_mul_ps(a, b); }
   static Reg max_zero(Reg a) { return _mm256_max_ps(zero(), a); }  // keeps NaN
+  static Reg where_positive(Reg gate, Reg value) {
+    return _mm256_and_ps(_mm256_cmp_ps(gate, zero(), _CMP_GT_OQ), value);
+  }
   static T sum(Reg a) {
     alignas(32) T v[8];
     _mm256_store_ps(v, a);
@@ -61,6 +64,9 @@ struct Doubles {
   static Reg add(Reg a, Reg b) { return _mm256_add_pd(a, b); }
   static Reg mul(Reg a, Reg b) { return _mm256_mul_pd(a, b); }
   static Reg max_zero(Reg a) { return _mm256_max_pd(zero(), a); }
+  static Reg where_positive(Reg gate, Reg value) {
+    return _mm256_and_pd(_mm256_cmp_pd(gate, zero(), _CMP_GT_OQ), value);
+  }
   static T sum(Reg a) {
     alignas(32) T v[4];
     _mm256_store_pd(v, a);

@@ -27,6 +27,9 @@ struct Floats {
   static Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
   static Reg mul(Reg a, Reg b) { return _mm512_mul_ps(a, b); }
   static Reg max_zero(Reg a) { return _mm512_max_ps(zero(), a); }  // keeps NaN
+  static Reg where_positive(Reg gate, Reg value) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(gate, zero(), _CMP_GT_OQ), value);
+  }
   static T sum(Reg a) {
     alignas(64) T v[16];
     _mm512_store_ps(v, a);
@@ -61,6 +64,9 @@ struct Doubles {
   static Reg add(Reg a, Reg b) { return _mm512_add_pd(a, b); }
   static Reg mul(Reg a, Reg b) { return _mm512_mul_pd(a, b); }
   static Reg max_zero(Reg a) { return _mm512_max_pd(zero(), a); }
+  static Reg where_positive(Reg gate, Reg value) {
+    return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(gate, zero(), _CMP_GT_OQ), value);
+  }
   static T sum(Reg a) {
     alignas(64) T v[8];
     _mm512_store_pd(v, a);
