@@ -4,9 +4,14 @@
 #include <cstring>
 #include <vector>
 
+#include "caudal/kernels/conv2d_geometry.h"
+#include "caudal/kernels/conv2d_planar.h"
 #include "caudal/kernels/convert.h"
+#include "caudal/kernels/elementwise.h"
 #include "caudal/kernels/gemm_kernels.h"
 #include "caudal/kernels/isa.h"
+#include "caudal/kernels/pool.h"
+#include "caudal/kernels/pool_tables.h"
 #include "caudal/kernels/scratch.h"
 
 namespace caudal::inline v0::kernels {
@@ -17,19 +22,6 @@ constexpr int64_t kProductElements = 1 << 15;  // of patch gradients held at a t
 constexpr int64_t kPartialElements = 1 << 22;  // of partial filter gradients, all together
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Where the windows of an image read, in the coordinates of the padded image.
-struct Geometry {
-  explicit Geometry(const Window2d& w)
-      : height((w.rows.out - 1) * w.stride_height + (w.window_height - 1) * w.dilation_height + 1),
-        width((w.columns.out - 1) * w.stride_width + (w.window_width - 1) * w.dilation_width + 1),
-        direct(w.rows.before == 0 && w.columns.before == 0 && height <= w.height && width <= w.width),
-        row_stride((direct ? w.width : width) * w.channels) {}
-
-  int64_t height, width;
-  bool direct;         // nothing outside the image is read: no padded copy is needed
-  int64_t row_stride;  // elements between rows of the (padded) image
-};
 
 template <class T>
 class Convolution {
@@ -45,8 +37,31 @@ class Convolution {
       for (int64_t row = begin; row < end;) {
         const int64_t image = row / w_.out_height(), first = row % w_.out_height();
         const int64_t last = std::min(w_.out_height(), first + end - row);
-        forward_band(in, packed, out, tail, offsets, image, first, last);
+        T* target = out + (image * w_.out_height() + first) * w_.out_width() * s_.out_channels;
+        forward_band(in, packed, target, tail, offsets, image, first, last);
         row += last - first;
+      }
+    });
+  }
+
+  // `forward` and pooling behind it, some pooled rows at a time.
+  void forward_pooled(const T* in, const T* filter, const TileTail<T>& tail, const Window2d& pool,
+                      const PoolLoops& loops, T* pooled, uint8_t* winners) {
+    const T* packed = pack({filter, s_.out_channels, 1}, s_.patch(), s_.out_channels);
+    const std::vector<int64_t> offsets = patch_offsets();
+    const int64_t row_work = pool.window_height * w_.out_width() * s_.patch() * s_.out_channels;
+    const int64_t row_size = w_.out_width() * s_.out_channels, pooled_size = pool.out_width() * s_.out_channels;
+    pool_.parallel_for(w_.batch * pool.out_height(), ceil_div(kTaskWork, row_work), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t image = row / pool.out_height(), y = row % pool.out_height();
+        const int64_t top = y * pool.stride_height - pool.rows.before;
+        const int64_t first = std::max<int64_t>(0, top), last = std::min(w_.out_height(), top + pool.window_height);
+        T* rows = thread_scratch_of<T>(ScratchSlot::kProduct, static_cast<std::size_t>((last - first) * row_size));
+        forward_band(in, packed, rows, tail, offsets, image, first, last);
+        Window2d band = pool;  // the same windows, in an image of these rows
+        band.height = last - first;
+        band.rows.before += first;
+        loops.max_winners_row(band, rows, y, pooled + row * pooled_size, winners + row * pooled_size);
       }
     });
   }
@@ -104,37 +119,19 @@ class Convolution {
     return offsets;
   }
 
-  // The padded image from the first row that output row `first` reads to the last that `last` - 1 reads.
   const T* band(const T* in, int64_t image, int64_t first, int64_t last) const {
-    const T* pixels = in + image * w_.height * w_.width * w_.channels;
-    if (g_.direct) return pixels + first * w_.stride_height * g_.row_stride;
-    const int64_t rows = (last - 1 - first) * w_.stride_height + (w_.window_height - 1) * w_.dilation_height + 1;
-    T* copy = thread_scratch_of<T>(ScratchSlot::kSlab, static_cast<std::size_t>(rows * g_.row_stride));
-    const int64_t left = std::min(w_.columns.before, g_.width) * w_.channels;
-    const int64_t middle = std::min(w_.width, std::max<int64_t>(0, g_.width - w_.columns.before)) * w_.channels;
-    for (int64_t r = 0; r < rows; ++r) {
-      T* target = copy + r * g_.row_stride;
-      const int64_t row = first * w_.stride_height + r - w_.rows.before;
-      if (row < 0 || row >= w_.height) {
-        std::fill(target, target + g_.row_stride, T{0});
-      } else {
-        std::fill(target, target + left, T{0});
-        std::copy_n(pixels + row * w_.width * w_.channels, middle, target + left);
-        std::fill(target + left + middle, target + g_.row_stride, T{0});
-      }
-    }
-    return copy;
+    return padded_band(w_, g_, in, image, first, last);
   }
 
-  void forward_band(const T* in, const T* packed, T* out, const TileTail<T>& tail, const std::vector<int64_t>& offsets,
-                    int64_t image, int64_t first, int64_t last) const {
+  // Output rows [first, last) of an image to `target`.
+  void forward_band(const T* in, const T* packed, T* target, const TileTail<T>& tail,
+                    const std::vector<int64_t>& offsets, int64_t image, int64_t first, int64_t last) const {
     const T* pixels = band(in, image, first, last);
     const int64_t step = w_.stride_height * g_.row_stride, pixel_step = w_.stride_width * w_.channels;
     const bool flat = step == w_.out_width() * pixel_step;  // output rows follow each other as pixels do
     const int64_t lines = flat ? 1 : last - first,
                   pixels_a_line = flat ? (last - first) * w_.out_width() : w_.out_width();
     const Pieces pieces{static_cast<int64_t>(offsets.size()), piece_length(), offsets.data()};
-    T* target = out + (image * w_.out_height() + first) * w_.out_width() * s_.out_channels;
     for (int64_t column = 0; column < s_.out_channels; column += k_.nr) {
       const int64_t width = std::min<int64_t>(k_.nr, s_.out_channels - column);
       TileTail<T> part = tail;
@@ -167,7 +164,7 @@ class Convolution {
                   sums + y * w_.stride_height * g_.row_stride + x * w_.stride_width * w_.channels);
       }
     }
-    if (!g_.direct) crop(sums, result);
+    if (!g_.direct) crop_padding(w_, g_, sums, result);
   }
 
   void add_patch(const T* patch, T* target) const {
@@ -176,19 +173,6 @@ class Convolution {
     for (int64_t i = 0; i < w_.window_height; ++i) {
       k_.add_rows(w_.window_width, w_.channels, patch + i * filter_row, w_.channels, target + i * step,
                   w_.dilation_width * w_.channels);
-    }
-  }
-
-  // The inner part of a padded image; what no window reads is zero.
-  void crop(const T* padded, T* result) const {
-    const int64_t row_size = w_.width * w_.channels;
-    const int64_t columns = std::clamp<int64_t>(g_.width - w_.columns.before, 0, w_.width) * w_.channels;
-    for (int64_t row = 0; row < w_.height; ++row) {
-      T* target = result + row * row_size;
-      const int64_t source = row + w_.rows.before;
-      const int64_t copied = source < g_.height ? columns : 0;
-      std::copy_n(padded + source * g_.row_stride + w_.columns.before * w_.channels, copied, target);
-      std::fill(target + copied, target + row_size, T{0});
     }
   }
 
@@ -305,8 +289,26 @@ void conv2d(ThreadPool& pool, DType dtype, const Conv2dShape& shape, const void*
 }
 
 void conv2d_backward_data(ThreadPool& pool, DType dtype, const Conv2dShape& shape, const void* filter, const void* grad,
-                          void* in_grad) {
+                          void* in_grad, const void* gate) {
   run(pool, dtype, Pass::kData, shape, filter, grad, in_grad, {});
+  if (gate == nullptr) return;
+  const BinaryLoop relu_grad = find_binary(BinaryOp::kReluGrad, dtype);
+  const int64_t count[] = {in_elements(shape)};
+  (void)broadcast_binary(pool, relu_grad, in_grad, count, gate, count, in_grad, count);  // ReluGrad has no faults
+}
+
+void conv2d_max_pool(ThreadPool& pool, const Conv2dShape& shape, const Window2d& pool_window, const float* in,
+                     const float* filter, const ConvTail& tail, float* pooled, uint8_t* winners) {
+  if (conv2d_max_pool_planar(pool, shape, pool_window, in, filter, tail, pooled, winners)) return;
+  const GemmKernels<float>* kernels = gemm_kernels<float>(kernel_isa());
+  if (kernels != nullptr && shape.groups == 1 && shape.window.in_pixels() * shape.window.channels > 0) {
+    const TileTail<float> tile{1, 0, static_cast<const float*>(tail.bias), tail.relu};
+    Convolution<float> convolution(pool, *kernels, shape);
+    return convolution.forward_pooled(in, filter, tile, pool_window, *pool_loops(), pooled, winners);
+  }
+  std::vector<float> whole(static_cast<std::size_t>(out_elements(shape)));
+  conv2d(pool, DType::kFloat, shape, in, filter, whole.data(), tail);
+  max_pool_winners(pool, pool_window, whole.data(), pooled, winners);
 }
 
 void conv2d_backward_filter(ThreadPool& pool, DType dtype, const Conv2dShape& shape, const void* in, const void* grad,

@@ -35,12 +35,29 @@ struct ConvTail {
 
 void conv2d(ThreadPool& pool, DType dtype, const Conv2dShape& shape, const void* in, const void* filter, void* out,
             const ConvTail& tail = {});
-// The gradient of the input, given that of the output.
+// The gradient of the input, given that of the output. With a `gate`, laid out as the input, it is 0 where the gate is
+// not positive: the gradient of a ReLU that the input comes from.
 void conv2d_backward_data(ThreadPool& pool, DType dtype, const Conv2dShape& shape, const void* filter, const void* grad,
-                          void* in_grad);
+                          void* in_grad, const void* gate = nullptr);
 // The gradient of the filter.
 void conv2d_backward_filter(ThreadPool& pool, DType dtype, const Conv2dShape& shape, const void* in, const void* grad,
                             void* filter_grad);
+
+// The forward pass with max-pooling of its result, which is never stored as a whole; float. `pool_window` slides over
+// the convolution's output. Winners are as max_pool_winners() gives them (pool.h).
+void conv2d_max_pool(ThreadPool& pool, const Conv2dShape& shape, const Window2d& pool_window, const float* in,
+                     const float* filter, const ConvTail& tail, float* pooled, uint8_t* winners);
+
+// The gradients of filter and bias, and of the input, straight from the gradient of the pooled result: each window has
+// one winner, so most of the convolution's own gradient is zero and left out. `gate` is the pooled result where a ReLU
+// lies before the pooling, else null; bias_grad [out_channels] may be null; in_gate is conv2d_backward_data()'s gate.
+// What is left out counts as zero even where the input or the filter is not finite.
+void conv2d_max_pool_backward_filter(ThreadPool& pool, const Conv2dShape& shape, const Window2d& pool_window,
+                                     const float* in, const float* pooled_grad, const uint8_t* winners,
+                                     const float* gate, float* filter_grad, float* bias_grad);
+void conv2d_max_pool_backward_data(ThreadPool& pool, const Conv2dShape& shape, const Window2d& pool_window,
+                                   const float* filter, const float* pooled_grad, const uint8_t* winners,
+                                   const float* gate, float* in_grad, const float* in_gate);
 
 // The same by plain loops.
 void conv2d_reference(ThreadPool& pool, DType dtype, const Conv2dShape& shape, const void* in, const void* filter,

@@ -11,13 +11,13 @@
 #include "caudal/kernels/pool_tables.h"
 
 namespace caudal::inline v0::kernels {
-namespace {
 
-// Loops of float for this machine, or null.
-const PoolLoops* fast_loops() {
+const PoolLoops* pool_loops() {
   const Isa isa = kernel_isa();
   return isa == Isa::kAvx512 ? &pool_loops_avx512() : isa == Isa::kAvx2 ? &pool_loops_avx2() : nullptr;
 }
+
+namespace {
 
 // Output rows worth a hand-over between threads.
 int64_t row_grain(const Window2d& w) {
@@ -54,7 +54,7 @@ void max_into(const T* __restrict in, int64_t n, T* __restrict out) {
 template <class T>
 void max_pool_rows(const Window2d& w, const T* in, T* out, int64_t begin, int64_t end) {
   if constexpr (std::is_same_v<T, float>) {
-    if (const PoolLoops* fast = fast_loops()) {
+    if (const PoolLoops* fast = pool_loops()) {
       for (int64_t row = begin; row < end; ++row) {
         const T* image = in + row / w.out_height() * w.height * w.width * w.channels;
         fast->max_row(w, image, row % w.out_height(), out + row * w.out_width() * w.channels);
@@ -149,7 +149,7 @@ void max_pool_grad_image(const Window2d& w, const T* image, const T* grad, Image
   using W = Wide<T>;
   const int64_t row_size = w.out_width() * w.channels;
   if constexpr (std::is_same_v<T, float>) {
-    if (const PoolLoops* fast = fast_loops()) {
+    if (const PoolLoops* fast = pool_loops()) {
       for (int64_t y = 0; y < w.out_height(); ++y) {
         fast->max_grad_row(w, image, y, grad + (number * w.out_height() + y) * row_size, sum.sums());
       }

@@ -15,7 +15,7 @@
 namespace caudal::inline v0::kernels {
 
 const PoolLoops& pool_loops_avx512() {
-  static constexpr PoolLoops kLoops = {max_row<Floats>, max_grad_row<Floats>};
+  static constexpr PoolLoops kLoops = {max_row<Floats>, max_winners_row<Floats>, max_grad_row<Floats>};
   return kLoops;
 }
 
