@@ -14,69 +14,21 @@
 #include "caudal/kernels/gemm.h"
 #include "caudal/ops/cast.h"
 #include "caudal/ops/elementwise.h"
+#include "caudal/ops/matmul_form.h"
 
 namespace caudal::inline v0 {
 namespace {
 
 constexpr std::int64_t kUnknown = PartialShape::kUnknown;
 
-bool is_batch(const std::string& op) { return op.starts_with("Batch"); }
-
-// How a node reads its two operands.
-struct Form {
-  std::string a, b;  // names of the arguments
-  bool transpose_a = false, transpose_b = false;
-  bool adjoint = false;  // transposed operands are conjugated too
-
-  explicit Form(const NodeInfo& node) {
-    const bool batch = is_batch(node.type());
-    a = batch ? "x" : "a";
-    b = batch ? "y" : "b";
-    transpose_a = node.attr<bool>(batch ? "adj_x" : "transpose_a");
-    transpose_b = node.attr<bool>(batch ? "adj_y" : "transpose_b");
-    adjoint = batch;
-  }
-};
-
 // --- Shapes ---
-
-struct ProductSize {
-  std::int64_t m, n, k;
-};
-
-using Dims = std::span<const std::int64_t>;
-
-std::string describe(const std::string& name, DType dtype, Dims dims, bool transposed) {
-  return internal::concat(name, ' ', dtype, PartialShape(std::vector<std::int64_t>(dims.begin(), dims.end())),
-                          transposed ? " transposed" : "");
-}
-
-// Sizes of the product of the last two dimensions, kUnknown where unknown. REQUIRES: both have at least two.
-ProductSize product_size(const Form& form, DType dtype, Dims a, Dims b) {
-  const auto rows_a = a[a.size() - 2], columns_a = a[a.size() - 1], rows_b = b[b.size() - 2],
-             columns_b = b[b.size() - 1];
-  const std::int64_t k_a = form.transpose_a ? rows_a : columns_a, k_b = form.transpose_b ? columns_b : rows_b;
-  if (k_a != kUnknown && k_b != kUnknown && k_a != k_b) {
-    throw invalid_argument("inner dimensions differ: ", describe(form.a, dtype, a, form.transpose_a), ", ",
-                           describe(form.b, dtype, b, form.transpose_b))
-        .hint(internal::concat("Give ", form.b, ' ', k_a, form.transpose_b ? " columns" : " rows", ", or transpose."));
-  }
-  return {
-      .m = form.transpose_a ? columns_a : rows_a, .n = form.transpose_b ? rows_b : columns_b, .k = std::max(k_a, k_b)};
-}
-
-void check_is_matrix(const std::string& name, DType dtype, Dims dims) {
-  if (dims.size() == 2) return;
-  throw invalid_argument(describe(name, dtype, dims, false), " is no matrix")
-      .hint("Use matmul(), which makes a BatchMatMulV2 of tensors of more dimensions.");
-}
 
 PartialShape batch_dims(const PartialShape& shape) {
   return PartialShape(std::vector<std::int64_t>(shape.dims().begin(), shape.dims().end() - 2));
 }
 
 void matmul_shape(ShapeContext& c) {
-  const Form form(c.node());
+  const MatMulForm form(c.node());
   const DType dtype = c.node().input_types[0];
   if (c.input(0).has_rank()) check_is_matrix(form.a, dtype, c.input(0).dims());
   if (c.input(1).has_rank()) check_is_matrix(form.b, dtype, c.input(1).dims());
@@ -85,7 +37,7 @@ void matmul_shape(ShapeContext& c) {
 }
 
 void batch_matmul_shape(ShapeContext& c) {
-  const Form form(c.node());
+  const MatMulForm form(c.node());
   const PartialShape a = c.with_rank_at_least(0, 2), b = c.with_rank_at_least(1, 2);
   if (!a.has_rank() || !b.has_rank()) return c.set_output(0, PartialShape::unknown());
   const auto size = product_size(form, c.node().input_types[0], a.dims(), b.dims());
@@ -105,18 +57,6 @@ void batch_matmul_shape(ShapeContext& c) {
 
 // --- Kernels ---
 
-kernels::GemmShape gemm_shape(const Form& form, const ProductSize& size) {
-  kernels::GemmShape shape;
-  shape.m = size.m;
-  shape.n = size.n;
-  shape.k = size.k;
-  shape.transpose_a = form.transpose_a;
-  shape.transpose_b = form.transpose_b;
-  shape.conjugate_a = form.adjoint && form.transpose_a;
-  shape.conjugate_b = form.adjoint && form.transpose_b;
-  return shape;
-}
-
 // BatchMatMulV3 and SparseMatMul multiply narrower numbers in the type of the result, which holds them exactly.
 Tensor in_output_type(RunContext& c, int i) {
   const Tensor& x = c.input(i);
@@ -127,7 +67,7 @@ Tensor in_output_type(RunContext& c, int i) {
   return wide;
 }
 
-void multiply_matrices(RunContext& c, const Form& form, const Tensor& a, const Tensor& b) {
+void multiply_matrices(RunContext& c, const MatMulForm& form, const Tensor& a, const Tensor& b) {
   check_is_matrix(form.a, a.dtype(), a.shape().dims());
   check_is_matrix(form.b, b.dtype(), b.shape().dims());
   const auto size = product_size(form, a.dtype(), a.shape().dims(), b.shape().dims());
@@ -141,7 +81,7 @@ class MatMulKernel final : public Kernel {
   void run(RunContext& c) const override { multiply_matrices(c, form_, c.input(0), c.input(1)); }
 
  private:
-  Form form_;
+  MatMulForm form_;
 };
 
 // SparseMatMul only says that many elements are zero; its operands are dense, and so is this product.
@@ -151,7 +91,7 @@ class SparseMatMulKernel final : public Kernel {
   void run(RunContext& c) const override { multiply_matrices(c, form_, in_output_type(c, 0), in_output_type(c, 1)); }
 
  private:
-  Form form_;
+  MatMulForm form_;
 };
 
 class BatchMatMulKernel final : public Kernel {
@@ -228,7 +168,7 @@ class BatchMatMulKernel final : public Kernel {
     }
   }
 
-  Form form_;
+  MatMulForm form_;
   bool broadcasts_;
 };
 
@@ -270,7 +210,7 @@ struct Flags {
 };
 
 Output product_of(const std::string& op, const Output& a, const Output& b, Flags flip) {
-  const bool batch = is_batch(op);
+  const bool batch = is_batch_matmul(op);
   return OpBuilder(op, {})
       .input(a)
       .input(b)
@@ -285,7 +225,7 @@ Output in_type_of(const Output& product, const Output& operand) {
 }
 
 void matmul_gradient(GradientContext& c) {
-  const Form form(c.node().info());
+  const MatMulForm form(c.node().info());
   const std::string op = c.node().type() == "BatchMatMulV3" ? "BatchMatMulV2" : c.node().type();
   const Output grad = c.grad(0);
   // A plain transpose leaves the conjugation to be done here; an adjoint does it itself.

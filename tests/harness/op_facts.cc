@@ -125,7 +125,11 @@ void OpFacts::check(const Samples& samples, OpReport& report) const {
   const Op* op = find_op(report.op);
   if (op == nullptr) return;
   const OpDef* want = definition(report.op);
-  report.judge("definition", "", want == nullptr ? "TensorFlow has no such op" : definition_difference(*want, op->def));
+  const bool own = op->def.name.starts_with("_Caudal");  // what plans make of several nodes
+  if (!own) {
+    report.judge("definition", "",
+                 want == nullptr ? "TensorFlow has no such op" : definition_difference(*want, op->def));
+  }
 
   const std::string kind = gradient(report.op);
   if ((kind == "yes" && report.gradient != "yes") || (kind == "returns_none" && report.gradient == "none")) {
