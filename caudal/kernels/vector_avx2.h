@@ -45,6 +45,21 @@ struct Floats {
   }
   static Test equal(Reg a, Reg b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
   static Reg pick(Test test, Reg yes, Reg no) { return _mm256_blendv_ps(no, yes, test); }
+  // Of the elements of a followed by those of b.
+  static Reg evens(Reg a, Reg b) {
+    return _mm256_castpd_ps(
+        _mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0))), 0xD8));
+  }
+  static Reg odds(Reg a, Reg b) {
+    return _mm256_castpd_ps(
+        _mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1))), 0xD8));
+  }
+  // Whole numbers from 0 to 255 as bytes.
+  static void store_bytes(uint8_t* p, Reg v) {
+    const __m256i words = _mm256_cvtps_epi32(v);
+    const __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(halves, halves));
+  }
   static void transpose(const T* src, int64_t s, T* dst, int64_t d) { transpose_block(src, s, dst, d); }
 };
 

@@ -45,6 +45,17 @@ struct Floats {
   }
   static Test equal(Reg a, Reg b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
   static Reg pick(Test test, Reg yes, Reg no) { return _mm512_mask_blend_ps(test, no, yes); }
+  // Of the elements of a followed by those of b.
+  static Reg evens(Reg a, Reg b) {
+    return _mm512_permutex2var_ps(a, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), b);
+  }
+  static Reg odds(Reg a, Reg b) {
+    return _mm512_permutex2var_ps(a, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), b);
+  }
+  // Whole numbers from 0 to 255 as bytes.
+  static void store_bytes(uint8_t* p, Reg v) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+  }
   static void transpose(const T* src, int64_t s, T* dst, int64_t d) { transpose_block(src, s, dst, d); }
 };
 

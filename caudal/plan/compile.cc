@@ -10,10 +10,13 @@
 #include "caudal/graph/constant_value.h"
 #include "caudal/plan/fold.h"
 #include "caudal/plan/frames.h"
+#include "caudal/plan/fuse.h"
 #include "caudal/plan/known_controls.h"
 #include "caudal/plan/late_reads.h"
+#include "caudal/plan/lifetimes.h"
 #include "caudal/plan/memory_plan.h"
 #include "caudal/plan/program.h"
+#include "caudal/plan/step_draft.h"
 #include "caudal/plan/units.h"
 
 namespace caudal::inline v0 {
@@ -34,13 +37,6 @@ struct EntryInfo {
   PartialShape shape;
   Tensor constant;  // invalid: not known, or another one in each iteration
   bool may_be_dead = false;
-};
-
-struct StepDraft {
-  Step step;
-  std::vector<const Node*> controls;
-  int wait_set = 0;
-  bool starts_early = false;
 };
 
 ControlFlow kind_of(const Node& node) { return node.op().spec->control; }
@@ -90,7 +86,7 @@ class FrameCompiler {
   Slot& slot(int i) { return program_->slots[i]; }
 
   int new_slot(const Output& source, int wait_set = 0) {
-    program_->slots.push_back({.source = source});
+    program_->slots.push_back({.source = source, .dtype = source.dtype()});
     slot_wait_set_.push_back(wait_set);
     return static_cast<int>(program_->slots.size()) - 1;
   }
@@ -321,6 +317,7 @@ class FrameCompiler {
   StepDraft make_draft(const Node& node, std::vector<int> inputs, int first) {
     StepDraft draft;
     draft.step.node = &node;
+    draft.step.info = &node.info();
     draft.step.inputs = std::move(inputs);
     draft.step.first_output = first;
     draft.step.num_outputs = node.num_outputs();
@@ -391,8 +388,8 @@ class FrameCompiler {
     if (!node.op().spec->reads_only_shapes || slot(s).source.is_ref()) return std::nullopt;
     const auto shape = slot(s).shape.to_shape();
     // A variable's value may have another shape than was declared.
-    if (!shape || !is_plain(slot(s).source.dtype())) return std::nullopt;
-    return Tensor(slot(s).source.dtype(), *shape, BufferRef());
+    if (!shape || !is_plain(slot(s).dtype)) return std::nullopt;
+    return Tensor(slot(s).dtype, *shape, BufferRef());
   }
 
   // Computes a node now if that is possible: its output slots get their constants.
@@ -507,8 +504,8 @@ class FrameCompiler {
   }
 
   const Node* representative(const Node* node) const {
-    const auto twin = twin_of_.find(node);
-    return twin == twin_of_.end() ? node : twin->second;
+    for (auto twin = twin_of_.find(node); twin != twin_of_.end(); twin = twin_of_.find(node)) node = twin->second;
+    return node;
   }
 
   // --- Loops ---------------------------------------------------------------------------------------------------------
@@ -592,6 +589,7 @@ class FrameCompiler {
     StepDraft draft;
     draft.step.kind = StepKind::kLoop;
     draft.step.node = &enter;
+    draft.step.info = &enter.info();
     draft.step.inputs = std::move(inputs);
     draft.step.first_output = static_cast<int>(program_->slots.size());
     draft.step.num_outputs = static_cast<int>(child.exits.size());
@@ -645,13 +643,13 @@ class FrameCompiler {
 
   void finish() {
     drop_unused_steps();
+    if (options_.fuse) fuse_steps(drafts_, *program_, twin_of_, compilation_.device, options_);
     std::vector<StepNeeds> needs = number_steps();
     const bool waits = has_waiting_loop_ || token_wise_ ||
                        std::ranges::any_of(program_->steps, [](const Step& step) { return step.waits; });
     program_->can_wait = waits;
     if (waits) cut_into_units(*program_, std::move(needs), sources_);
-    find_last_uses();
-    for (std::size_t s = 0; s < program_->steps.size(); ++s) grant_in_place(static_cast<int>(s));
+    plan_lifetimes(*program_, options_, sources_, frame_.parent != nullptr);
     for (const Step& step : program_->steps) {
       program_->scratch_bytes = std::max(program_->scratch_bytes, step.scratch_bytes);
     }
@@ -708,62 +706,6 @@ class FrameCompiler {
     return needs;
   }
 
-  // In a program that may wait the order of units is not known before: only slots used within one unit have a last use.
-  void find_last_uses() {
-    auto& steps = program_->steps;
-    std::vector<int> unit_of_slot(program_->slots.size(), -1);
-    const auto touch = [&](int s, int position) {
-      if (!program_->can_wait) return;
-      const int unit = program_->unit_of_step[position];
-      if (unit_of_slot[s] == -1) unit_of_slot[s] = unit;
-      if (unit_of_slot[s] != unit) unit_of_slot[s] = -2;
-    };
-    for (const auto& source : sources_) {
-      for (const int s : source) unit_of_slot[s] = -2;
-    }
-    std::vector<bool> forwarded(program_->slots.size());  // what leaves an iteration is taken by whoever runs the loop
-    for (const Step& step : steps) {
-      if (step.kind == StepKind::kForward && frame_.parent != nullptr) forwarded[step.first_output] = true;
-    }
-    for (std::size_t s = 0; s < steps.size(); ++s) {
-      const int position = static_cast<int>(s);
-      for (const int input : steps[s].inputs) {
-        slot(input).last_use = position;
-        touch(input, position);
-      }
-      for (int i = 0; i < steps[s].num_outputs; ++i) {
-        int& last = slot(steps[s].first_output + i).last_use;
-        last = std::max(last, position);  // an output that nobody reads dies at once
-        touch(steps[s].first_output + i, position);
-      }
-    }
-    for (std::size_t i = 0; i < program_->slots.size(); ++i) {
-      Slot& s = program_->slots[i];
-      if (unit_of_slot[i] == -2) {
-        s.escapes = true;
-        s.last_use = -1;
-      }
-      if (s.last_use >= 0 && !s.is_fetch && !s.constant.valid() && !s.persists && !forwarded[i]) {
-        Step& last = steps[s.last_use];
-        last.release.push_back(static_cast<int>(i));
-        last.takes_input |= !last.inputs.empty() && last.inputs[0] == static_cast<int>(i);
-      }
-    }
-  }
-
-  void grant_in_place(int position) {
-    Step& step = program_->steps[position];
-    if (!options_.in_place) {
-      step.in_place.clear();
-      return;
-    }
-    std::erase_if(step.in_place, [&](const PrepareContext::Pair& pair) {
-      const Slot& input = slot(step.inputs[pair.input]);
-      return input.last_use != position || (input.is_feed && !options_.owns_feeds) || input.is_fetch ||
-             input.constant.valid() || input.persists || input.source.is_ref();
-    });
-  }
-
   Compilation& compilation_;
   const PlanOptions& options_;
   const Frame& frame_;
@@ -776,7 +718,7 @@ class FrameCompiler {
   std::unordered_map<const Node*, int> item_of_;
   std::unordered_map<Output, int> slot_of_;
   std::map<std::string, Node*> shared_;
-  std::unordered_map<const Node*, const Node*> twin_of_;  // whose step stands for another node's
+  Twins twin_of_;
   KnownControls known_controls_;
   LateReads late_reads_;
   std::unordered_set<const Node*> may_be_dead_;

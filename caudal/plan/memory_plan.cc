@@ -62,10 +62,9 @@ class MemoryPlanner {
   void add_block(int s, int position) {
     const Slot& slot = program_.slots[s];
     const auto shape = slot.shape.to_shape();
-    if (!shape || !is_plain(slot.source.dtype()) || slot.source.is_ref() || slot.constant.valid()) return;
+    if (!shape || !is_plain(slot.dtype) || slot.source.is_ref() || slot.constant.valid()) return;
     std::size_t bytes;
-    if (__builtin_mul_overflow(static_cast<std::size_t>(shape->num_elements()), dtype_size(slot.source.dtype()),
-                               &bytes) ||
+    if (__builtin_mul_overflow(static_cast<std::size_t>(shape->num_elements()), dtype_size(slot.dtype), &bytes) ||
         bytes > kMostBytes) {
       return;  // whoever runs it gets the error of an allocation
     }
@@ -92,8 +91,8 @@ class MemoryPlanner {
         continue;
       }
       const Slot& source = program_.slots[input];
-      if (dtype_size(source.source.dtype()) != dtype_size(output.source.dtype()) ||
-          source.shape.num_elements() != shape->num_elements() || !is_plain(output.source.dtype())) {
+      if (dtype_size(source.dtype) != dtype_size(output.dtype) ||
+          source.shape.num_elements() != shape->num_elements() || !is_plain(output.dtype)) {
         continue;
       }
       taken_over_at_[block] = position + 1;  // by one output only

@@ -3,16 +3,24 @@
 #include <algorithm>
 
 namespace caudal::inline v0 {
+namespace {
+
+PlanOptions without_fusion(PlanOptions options) {
+  options.fuse = false;
+  return options;
+}
+
+}  // namespace
 
 Plan::Plan(PlanRequest request, const PlanOptions& options, Device& device, FunctionRuntime* functions)
     : request_(std::move(request)),
       options_(options),
       device_(device),
       functions_(functions),
-      generic_(compile(request_, options_, device_, functions_)) {}
+      generic_(compile(request_, without_fusion(options_), device_, functions_)) {}
 
 std::shared_ptr<const Program> Plan::program_for(std::span<const Tensor> feeds) {
-  if (!options_.specialise || feeds.empty()) return generic_;
+  if (!options_.specialise || (feeds.empty() && !options_.fuse)) return generic_;
   std::lock_guard lock(mutex_);
   const auto same = [&](const Specialisation& s) {
     return std::ranges::equal(s.shapes, feeds, [](const Shape& a, const Tensor& b) { return a == b.shape(); });

@@ -1,7 +1,8 @@
 // A Plan: what a session keeps for one (graph version, feeds, fetches, targets), with its specialisations.
 //
-// The generic program serves any feed shapes. Feed shapes seen `specialise_after` times get a program of their own,
-// with static shapes and an arena. Thread-safe; programs stay alive while somebody runs them.
+// The generic program serves any feed shapes and runs node by node. Feed shapes seen `specialise_after` times get a
+// program of their own, with static shapes, an arena and fused steps; so does a plan without feeds. Thread-safe;
+// programs stay alive while somebody runs them.
 #pragma once
 
 #include <list>
@@ -26,7 +27,7 @@ class CAUDAL_API Plan {
   const PlanRequest& request() const { return request_; }
   // The program for these feeds, by position; compiles it if the shapes have come often enough.
   std::shared_ptr<const Program> program_for(std::span<const Tensor> feeds);
-  // The program for any feeds.
+  // The program for any feeds, one step for each node.
   const std::shared_ptr<const Program>& generic() const { return generic_; }
   // True if program_for() may give this program again.
   bool holds(const Program* program) const;

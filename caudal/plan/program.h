@@ -34,11 +34,13 @@ struct PlanOptions {
   int specialise_after = 2;          // runs with the same feed shapes before that happens
   bool deterministic = true;         // results do not depend on the number of threads
   bool compile_loops = true;         // run loops that never wait as one step
+  bool fuse = true;                  // let one kernel do the work of several nodes, where all shapes are known
 };
 
 // One edge's place in a run.
 struct Slot {
-  Output source;
+  Output source;  // of what a fusion adds: the edge that it belongs to
+  DType dtype = DType::kInvalid;
   Tensor constant;     // the value, if it is known at plan time
   PartialShape shape;  // as far as it is known
   bool is_feed = false;
@@ -61,7 +63,8 @@ enum class StepKind : std::uint8_t {
 
 struct Step {
   StepKind kind = StepKind::kKernel;
-  const Node* node = nullptr;  // of a loop: one of its Enter nodes
+  const Node* node = nullptr;      // of a loop: one of its Enter nodes; of a fused step: the node with most of the work
+  const NodeInfo* info = nullptr;  // what the kernel sees: the node's, or one in Program::fused
   std::shared_ptr<const Kernel> kernel;
   std::vector<int> inputs;  // slots
   int first_output = 0;     // slot of output 0; the others follow
@@ -139,7 +142,8 @@ struct Program {
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<Loop> loops;
-  std::vector<int> feed_slots;  // by position in the request; -1: nothing needs the feed
+  std::vector<std::unique_ptr<const NodeInfo>> fused;  // of steps that stand for several nodes
+  std::vector<int> feed_slots;                         // by position in the request; -1: nothing needs the feed
   std::vector<int> fetch_slots;
   std::vector<std::optional<Placement>> placements;  // by slot; empty where a program is not specialised
   std::size_t arena_bytes = 0;

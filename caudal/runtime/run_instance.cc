@@ -54,10 +54,10 @@ BufferRef allocate_arena(const Program& program, Allocator& allocator) {
     std::vector<SizedName> planned;
     for (std::size_t i = 0; i < program.placements.size(); ++i) {
       if (!program.placements[i]) continue;
-      const Output& source = program.slots[i].source;
+      const Slot& slot = program.slots[i];
       const Shape& shape = program.placements[i]->shape;
-      planned.push_back({static_cast<std::size_t>(shape.num_elements()) * dtype_size(source.dtype()),
-                         internal::concat("'", source.name(), "' ", source.dtype(), shape)});
+      planned.push_back({static_cast<std::size_t>(shape.num_elements()) * dtype_size(slot.dtype),
+                         internal::concat("'", slot.source.name(), "' ", slot.dtype, shape)});
     }
     throw error.hint("The run's largest tensors: " + list_largest(std::move(planned), 5) + ".");
   }
@@ -77,7 +77,7 @@ RunInstance::RunInstance(std::shared_ptr<const Program> program, Allocator& allo
       const auto& placement = program_->placements[i];
       if (!placement) continue;
       const std::size_t bytes =
-          static_cast<std::size_t>(placement->shape.num_elements()) * dtype_size(program_->slots[i].source.dtype());
+          static_cast<std::size_t>(placement->shape.num_elements()) * dtype_size(program_->slots[i].dtype);
       if (arena_) planned_[i] = {placement->shape, BufferRef(new ArenaSlice(arena_, placement->offset, bytes))};
     }
   }
@@ -97,7 +97,7 @@ RunInstance::RunInstance(std::shared_ptr<const Program> program, Allocator& allo
     frame.aliases = step.aliases;
     frame.scratch = std::span(scratch_).first(step.scratch_bytes);
     if (step.waits && step.scratch_bytes > 0) frame.scratch = own_scratch_.emplace_back(step.scratch_bytes);
-    contexts_.emplace_back(step.node->info(), frame, nullptr);
+    contexts_.emplace_back(*step.info, frame, nullptr);
   }
   dead_.resize(steps.size());
   loop_bodies_.resize(program_->loops.size());

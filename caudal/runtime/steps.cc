@@ -70,7 +70,7 @@ void run_kernel(RunInstance& instance, const Step& step, int position, StepConte
   step.kernel->run(context);
   if (step.has_ref_inputs) context.finish();
   if (step_context.tracer != nullptr) {
-    step_context.tracer->record(step.node->name(), step.node->type(), start, steady_nanos());
+    step_context.tracer->record(step.node->name(), step.info->type(), start, steady_nanos());
   }
   if (step_context.check_numerics) check_numerics(instance, step, context);
 }
