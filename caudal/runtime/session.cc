@@ -211,6 +211,7 @@ ResourceManager& Session::resources() const { return *impl_->resources; }
 NodeStates& Session::node_states() const { return *impl_->states; }
 MemoryAccount& Session::memory() const { return *impl_->account; }
 Device& Session::device() const { return *impl_->device; }
+FunctionRuntime& Session::functions() const { return *impl_->functions; }
 Env& Session::env() const { return impl_->env; }
 void Session::close() {
   impl_->cancellation.cancel(cancelled("Session::Close: the session was closed during the run"));

@@ -111,6 +111,7 @@ class CAUDAL_API Session {
   NodeStates& node_states() const;
   MemoryAccount& memory() const;
   Device& device() const;
+  FunctionRuntime& functions() const;
   // The file system that ops and savers use.
   Env& env() const;
 
