@@ -1,4 +1,5 @@
 // caudal train: trains a Keras model of a JSON file on data of a directory or file.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -12,6 +13,7 @@
 #include "caudal/cli/json.h"
 #include "caudal/cli/model_data.h"
 #include "caudal/cli/model_file.h"
+#include "caudal/cli/profile_report.h"
 #include "caudal/cli/text_table.h"
 
 namespace caudal::inline v0::cli {
@@ -22,7 +24,7 @@ struct Settings {
   DataOptions data;
   std::string optimizer, loss, learning_rate, validation_split = "0.1", validation_data, weights, out = "caudal-model";
   std::vector<std::string> metrics, class_weight;
-  std::int64_t epochs = 5, batch_size = 32, seed = 1, patience = 0;
+  std::int64_t epochs = 5, batch_size = 32, seed = 1, patience = 0, profile = 0;
   bool resume = false, no_shuffle = false, json = false;
 };
 
@@ -61,6 +63,7 @@ class TrainCommand {
                          data.description, " from ", s_.data.path));
     if (!chosen.empty()) say("Its file does not say how to train it: " + chosen + ".");
     if (!s_.weights.empty()) load_weights_for(model, find_weights("", s_.weights));
+    if (s_.profile > 0) return profile(model, data);
     const InterruptScope interrupt;
     const keras::History history = model.fit(data.x, data.y, fit_options(interrupt));
     default_env().mkdirs(s_.out);
@@ -71,6 +74,18 @@ class TrainCommand {
   }
 
  private:
+  // Measures instead of training for good: nothing is written.
+  int profile(keras::Model& model, const ModelData& data) const {
+    const std::int64_t rows = std::min(s_.batch_size, data.x[0].dim(0));
+    keras::Arrays x;
+    for (const Tensor& array : data.x) x.push_back(array.rows(0, rows));
+    const Profile profile = model.profile(x, data.y.rows(0, rows), s_.profile);
+    const kernels::Roof roof = kernels::measure_roof(default_pool());
+    say("");
+    std::printf("%s", s_.json ? (profile_json(profile, roof) + "\n").c_str() : profile_text(profile, roof).c_str());
+    return kExitOk;
+  }
+
   void say(const std::string& text) const {
     std::fprintf(s_.json ? stderr : stdout, "%s\n", text.c_str());
     std::fflush(s_.json ? stderr : stdout);
@@ -143,6 +158,8 @@ int run_train(const std::vector<std::string>& words) {
   arguments.option("weights", &s.weights, "checkpoint to begin with");
   arguments.option("out", &s.out, "directory for weights, history and events");
   arguments.option("seed", &s.seed, "of weights, order and dropout", 0, INT64_MAX);
+  arguments.option("profile", &s.profile, "measure so many steps instead: time by op, GFLOP/s and share of the roof", 0,
+                   100'000);
   arguments.flag("no-shuffle", &s.no_shuffle, "take the rows in their order");
   arguments.flag("resume", &s.resume, "keep a backup after each epoch, and begin where the last run was cut off");
   arguments.flag("json", &s.json, "end with one line of JSON; everything else goes to stderr");

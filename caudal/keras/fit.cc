@@ -296,6 +296,14 @@ Logs Model::test_on_batch(const Arrays& x, const Arrays& y, const Arrays& sample
   return training.test(rows.batch(0, rows.count()));
 }
 
+Profile Model::profile(const Arrays& x, const Arrays& y, std::int64_t steps) {
+  Training& training = compiled_training(core());
+  training.ensure_graph(x);
+  const Rows rows = make_rows(x, y, {}, core().outputs().size());
+  check_values(rows, core());
+  return training.profile(rows.batch(0, rows.count()), steps);
+}
+
 std::vector<Tensor> Model::predict_on_batch(const Arrays& x) { return training_of(core()).predict(x); }
 
 void Model::stop_training() { core().stop_training = true; }

@@ -28,6 +28,7 @@
 #include "caudal/keras/losses.h"
 #include "caudal/keras/metrics.h"
 #include "caudal/keras/optimizers.h"
+#include "caudal/runtime/profile.h"
 
 namespace caudal::inline v0::keras {
 
@@ -165,6 +166,9 @@ class CAUDAL_API Model : public LayerRef {
   Logs train_on_batch(const Arrays& x, const Arrays& y, const Arrays& sample_weight = {});
   Logs test_on_batch(const Arrays& x, const Arrays& y, const Arrays& sample_weight = {});
   std::vector<Tensor> predict_on_batch(const Arrays& x);
+  // Where the time of training such batches goes: runs that many steps twice, as they are and traced,
+  // and some before; they train the model.
+  Profile profile(const Arrays& x, const Arrays& y, std::int64_t steps = 50);
   // Ends fit() after the present batch; callbacks call it.
   void stop_training();
   // Metrics begin anew.

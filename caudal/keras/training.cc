@@ -370,6 +370,7 @@ Training::Step Training::make_step(Mode mode, const Places& places) {
     fetches.emplace_back(value);
   }
   step.run = backend().session().make_callable(fetches, step.feeds);
+  step.fetches = std::move(fetches);
   return step;
 }
 
@@ -389,6 +390,15 @@ Logs Training::train(const FitBatch& batch, bool nan_is_error) {
     if (chosen.guard.empty() || !error.node().starts_with(chosen.guard)) throw;
   }
   explain_nan(chosen, batch);
+}
+
+Profile Training::profile(const FitBatch& batch, std::int64_t steps) {
+  const Step& chosen = step(Mode::kTrain, batch);
+  backend().flush();
+  Feeds feeds;
+  const std::vector<Tensor> values = feeds_of(batch);
+  for (std::size_t i = 0; i < values.size(); ++i) feeds.emplace_back(chosen.feeds[i], values[i]);
+  return profile_steps(backend().session(), chosen.fetches, feeds, steps);
 }
 
 Logs Training::test(const FitBatch& batch) { return run(step(Mode::kTest, batch), batch); }

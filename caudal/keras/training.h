@@ -37,6 +37,7 @@ class Training {
   // `nan_is_error` is false.
   Logs train(const FitBatch& batch, bool nan_is_error);
   Logs test(const FitBatch& batch);
+  Profile profile(const FitBatch& batch, std::int64_t steps);
   std::vector<Tensor> predict(const std::vector<Tensor>& x);
   void reset_metrics();
 
@@ -53,6 +54,7 @@ class Training {
     std::vector<std::string> names;  // of the values that it gives
     std::string guard;               // scope of what stops at a loss that is no number
     Fetches watched;                 // what to look at after that: loss and gradients
+    Fetches fetches;
     std::vector<Output> feeds;
   };
   // Placeholders that all steps of one kind of data share.
