@@ -12,4 +12,9 @@ namespace caudal::inline v0::kernels {
 bool conv2d_max_pool_planar(ThreadPool& pool, const Conv2dShape& shape, const Window2d& pool_window, const float* in,
                             const float* filter, const ConvTail& tail, float* pooled, uint8_t* winners);
 
+// The same of conv2d_max_pool_backward_filter().
+bool conv2d_max_pool_backward_filter_planar(ThreadPool& pool, const Conv2dShape& shape, const Window2d& pool_window,
+                                            const float* in, const float* pooled_grad, const uint8_t* winners,
+                                            const float* gate, float* filter_grad, float* bias_grad);
+
 }  // namespace caudal::inline v0::kernels

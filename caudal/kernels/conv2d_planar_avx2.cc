@@ -14,7 +14,8 @@
 namespace caudal::inline v0::kernels {
 
 const PlanarLoops& planar_loops_avx2() {
-  static constexpr PlanarLoops kLoops = {kPixelVectors * Floats::kWidth, planar_row<Floats, 2>};
+  static constexpr PlanarLoops kLoops = {Floats::kWidth, kPixelVectors * Floats::kWidth, planar_row<Floats, 2>,
+                                         planar_filter<Floats, 4, 2>, planar_sum<Floats>};
   return kLoops;
 }
 

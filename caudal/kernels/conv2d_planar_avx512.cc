@@ -16,7 +16,8 @@
 namespace caudal::inline v0::kernels {
 
 const PlanarLoops& planar_loops_avx512() {
-  static constexpr PlanarLoops kLoops = {kPixelVectors * Floats::kWidth, planar_row<Floats, 6>};
+  static constexpr PlanarLoops kLoops = {Floats::kWidth, kPixelVectors * Floats::kWidth, planar_row<Floats, 6>,
+                                         planar_filter<Floats, 5, 3>, planar_sum<Floats>};
   return kLoops;
 }
 

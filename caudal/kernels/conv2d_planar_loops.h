@@ -106,5 +106,77 @@ void planar_row(const PlanarConv& conv, const float* image, const float* weights
   }
 }
 
+// --- The filters' gradient ---
+
+// For J neighbouring taps of a row of the filters and C filters: the products of shifted images and planes, pixel by
+// pixel, added to sums[tap][filter] of vectors.
+template <class V, int J, int C>
+void planar_taps(const PlanarPlanes& planes, const float* image, const float* plane, float* sums) {
+  typename V::Reg acc[J][C];
+#pragma GCC unroll 8
+  for (int j = 0; j < J; ++j) {
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c) acc[j][c] = V::load(sums + (j * planes.filters + c) * V::kWidth);
+  }
+  for (int64_t y = 0; y < planes.height; ++y) {
+    for (int64_t x = 0; x < planes.pitch; x += V::kWidth) {
+      typename V::Reg slopes[C];
+#pragma GCC unroll 8
+      for (int c = 0; c < C; ++c) slopes[c] = V::load(plane + c * planes.size + x);
+#pragma GCC unroll 8
+      for (int j = 0; j < J; ++j) {
+        auto pixels = V::load(image + x + j);
+        asm("" : "+v"(pixels));  // loaded once: most lie across two cache lines
+#pragma GCC unroll 8
+        for (int c = 0; c < C; ++c) acc[j][c] = V::fma(pixels, slopes[c], acc[j][c]);
+      }
+    }
+    image += planes.stride, plane += planes.pitch;
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < J; ++j) {
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c) V::store(sums + (j * planes.filters + c) * V::kWidth, acc[j][c]);
+  }
+}
+
+template <class V, int J, int... C>
+void pick_planar_filters(int filters, std::integer_sequence<int, C...>, const PlanarPlanes& planes, const float* image,
+                         const float* plane, float* sums) {
+  using Taps = void (*)(const PlanarPlanes&, const float*, const float*, float*);
+  static constexpr Taps kTaps[] = {planar_taps<V, J, C + 1>...};
+  kTaps[filters - 1](planes, image, plane, sums);
+}
+
+template <class V, int kMostFilters, int... J>
+void pick_planar_taps(int taps, int filters, std::integer_sequence<int, J...>, const PlanarPlanes& planes,
+                      const float* image, const float* plane, float* sums) {
+  using Pick = void (*)(int, const PlanarPlanes&, const float*, const float*, float*);
+  static constexpr Pick kPicks[] = {[](int n, const PlanarPlanes& p, const float* i, const float* g, float* s) {
+    pick_planar_filters<V, J + 1>(n, std::make_integer_sequence<int, kMostFilters>{}, p, i, g, s);
+  }...};
+  kPicks[taps - 1](filters, planes, image, plane, sums);
+}
+
+template <class V, int kMostTaps, int kMostFilters>
+void planar_filter(const PlanarPlanes& planes, const float* image, const float* plane, float* sums) {
+  for (int64_t i = 0; i < planes.rows; ++i) {
+    for (int64_t j = 0; j < planes.columns; j += kMostTaps) {
+      const int taps = static_cast<int>(planes.columns - j < kMostTaps ? planes.columns - j : kMostTaps);
+      for (int64_t c = 0; c < planes.filters; c += kMostFilters) {
+        const int filters = static_cast<int>(planes.filters - c < kMostFilters ? planes.filters - c : kMostFilters);
+        pick_planar_taps<V, kMostFilters>(taps, filters, std::make_integer_sequence<int, kMostTaps>{}, planes,
+                                          image + i * planes.stride + j, plane + c * planes.size,
+                                          sums + ((i * planes.columns + j) * planes.filters + c) * V::kWidth);
+      }
+    }
+  }
+}
+
+template <class V>
+float planar_sum(const float* sums) {
+  return V::sum(V::load(sums));
+}
+
 }  // namespace
 }  // namespace caudal::inline v0::kernels

@@ -10,6 +10,7 @@
 
 #include "caudal/kernels/conv2d.h"
 #include "caudal/kernels/conv2d_geometry.h"
+#include "caudal/kernels/conv2d_planar.h"
 #include "caudal/kernels/conv2d_winners_tables.h"
 #include "caudal/kernels/isa.h"
 #include "caudal/kernels/pool.h"
@@ -463,6 +464,10 @@ std::vector<float> whole_gradient(ThreadPool& pool, const Window2d& pool_window,
 void conv2d_max_pool_backward_filter(ThreadPool& pool, const Conv2dShape& shape, const Window2d& pool_window,
                                      const float* in, const float* pooled_grad, const uint8_t* winners,
                                      const float* gate, float* filter_grad, float* bias_grad) {
+  if (conv2d_max_pool_backward_filter_planar(pool, shape, pool_window, in, pooled_grad, winners, gate, filter_grad,
+                                             bias_grad)) {
+    return;
+  }
   const PooledGrad grad{pooled_grad, winners, gate};
   const WinnerLoops* fast = loops();
   if (fast != nullptr && is_plain(shape)) {
