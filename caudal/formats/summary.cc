@@ -122,12 +122,12 @@ void SummaryBuilder::text(std::string_view tag, std::string_view markdown) {
 }
 
 void SummaryBuilder::tensor(std::string_view tag, std::string_view node_name, const Tensor& value,
-                            std::string_view metadata) {
+                            std::optional<std::string_view> metadata) {
   WireWriter message;
   message.bytes_unless_default(kTag, tag);
   message.bytes_unless_default(kNodeName, node_name);
   message.message(kTensor, encode_tensor(value));
-  message.bytes_unless_default(kMetadata, metadata);
+  if (metadata) message.bytes(kMetadata, *metadata);
   out_.message(1, message);
 }
 

@@ -9,6 +9,7 @@
 // Thread safety: one thread at a time.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,7 +39,8 @@ class CAUDAL_API SummaryBuilder {
   void text(std::string_view tag, std::string_view markdown);
 
   // Any tensor (tensor_messages.h), with SummaryMetadata; tag or name of a node may be empty.
-  void tensor(std::string_view tag, std::string_view node_name, const Tensor& value, std::string_view metadata);
+  void tensor(std::string_view tag, std::string_view node_name, const Tensor& value,
+              std::optional<std::string_view> metadata = {});
 
   bool empty() const { return out_.str().empty(); }
   // The Summary message of all values so far.

@@ -345,6 +345,7 @@ class CumulativeLogsumexpKernel final : public Kernel {
   CumulativeLogsumexpKernel(bool exclusive, bool reverse) : exclusive_(exclusive), reverse_(reverse) {}
   void run(RunContext& c) const override {
     const Tensor& x = c.input(0);
+    if (c.input(1).rank() != 0) throw invalid_argument("axis must be a scalar, not ", c.input(1).describe());
     const int axis = normalized_axis(scalar_int(c.input(1), "the axis"), x.rank());
     std::int64_t inner = 1;
     for (int d = axis + 1; d < x.rank(); ++d) inner *= x.dim(d);

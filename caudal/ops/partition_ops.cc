@@ -108,6 +108,9 @@ void find_set(RunContext& c) {
 }
 
 void run_where(RunContext& c) {
+  if (c.input(0).rank() == 0) {
+    throw invalid_argument("WhereOp : Unhandled input dimensions: 0: the condition must not be a scalar");
+  }
   kernels::dispatch(WhereTypes{}, c.input(0).dtype(), "Where", [&]<class T>() { find_set<T>(c); });
 }
 

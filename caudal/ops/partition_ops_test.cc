@@ -21,7 +21,7 @@ CAUDAL_OP_SAMPLES(Where) {
     const Tensor x = harness::tensor_of(t, {5}, {0, 3, 0, 1, 1});
     samples.add({.inputs = {x}, .expected = {Tensor::from<std::int64_t>({3, 1}, {1, 3, 4})}, .shape_unknown = true});
   }
-  samples.add({.inputs = {Tensor(true)}, .expected = {Tensor(int64, {1, 0})}, .shape_unknown = true});
+  samples.error({Tensor(true)}, Code::kInvalidArgument, {}, "Unhandled input dimensions: 0");
   samples.add({.inputs = {Tensor(boolean, {0, 2})}, .expected = {Tensor(int64, {0, 2})}, .shape_unknown = true});
   samples.add({.inputs = {Tensor(std::vector<float>{-0.0F, NAN})},
                .expected = {Tensor::from<std::int64_t>({1, 1}, {1})},

@@ -70,7 +70,7 @@ void run_audio_summary(RunContext& c) {
 
 void run_tensor_summary(RunContext& c) {
   SummaryBuilder summary;
-  summary.tensor("", c.node().name, c.input(0), "");
+  summary.tensor("", c.node().name, c.input(0));
   set_summary(c, summary.encode());
 }
 

@@ -129,7 +129,9 @@ void run_write(RunContext& c) {
 }
 
 void add_tensor(RunContext& c, SummaryBuilder* summary) {
-  summary->tensor(scalar_input<std::string>(c, 3), "", c.input(2), scalar_input<std::string>(c, 4));
+  const std::string metadata = scalar_input<std::string>(c, 4);
+  const auto given = metadata.empty() ? std::nullopt : std::optional<std::string_view>(metadata);
+  summary->tensor(scalar_input<std::string>(c, 3), "", c.input(2), given);
 }
 void add_scalar(RunContext& c, SummaryBuilder* summary) {
   if (c.input(3).rank() != 0) throw invalid_argument("value must be a scalar, not ", c.input(3).describe());
