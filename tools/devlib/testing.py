@@ -27,7 +27,8 @@ def check(name, *arguments):
 
 
 def source_checks():
-    return [check("layers"), check("sizes"), check("text"), check("format"), suites.Suite("tools", tool("tools_test.py"))]
+    return [check("layers"), check("sizes"), check("text"), check("format"), suites.Suite("tools", tool("tools_test.py")),
+            suites.Suite("performance_page", tool("performance_page_test.py"))]
 
 
 def cpp_suites(preset, filter_text, environment=None):
