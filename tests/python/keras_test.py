@@ -16,11 +16,12 @@ import tensorflow as tf  # noqa: E402
 
 _CAUDAL = os.environ["CAUDAL_BIN"]
 _SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "testdata" / "fashion-mnist-sample"
+_MODELS = pathlib.Path(__file__).resolve().parents[2] / "bench" / "models"
 L = keras.layers
 
 
-def run(*words, fails=False):
-    result = subprocess.run([_CAUDAL, *map(str, words)], capture_output=True, text=True, timeout=300)
+def run(*words, fails=False, **environment):
+    result = subprocess.run([_CAUDAL, *map(str, words)], capture_output=True, text=True, timeout=300, env=os.environ | environment)
     if not fails:
         assert result.returncode == 0, result.stderr
     return result
@@ -171,6 +172,20 @@ class BadInput(Scratch):
         text = self.message(model, "--data", self.csv(rows), "--weights", self.path("foreign"))
         self.assertIn("sequential/kind/kernel", text)
         self.assertIn("other/kernel", text)
+
+
+class Threads(Scratch):
+    def test_one_and_two_give_the_same_bits(self):
+        for model in sorted(_MODELS.glob("*.json")):
+            results = []
+            for threads in "12":
+                out = self.folder / f"{model.stem}-{threads}"
+                shown = run("train", model, "--data", _SAMPLE, "--epochs", 2, "--batch-size", 50, "--json", "--out", out,
+                            CAUDAL_NUM_THREADS=threads)
+                results.append((json.loads(shown.stdout)["epochs"], (out / "weights.data-00000-of-00001").read_bytes()))
+            self.assertEqual(results[0][0], results[1][0], model.stem)
+            self.assertEqual(results[0][1], results[1][1], model.stem)
+            self.assertLess(results[0][0][-1]["loss"], results[0][0][0]["loss"])
 
 
 class Files(Scratch):
