@@ -18,7 +18,8 @@ using RangeTypes = kernels::TypeList<float, double, Half, BFloat16, std::int32_t
 
 template <class T>
 Wide<T> scalar_value(const Tensor& value, const char* what) {
-  if (value.rank() > 1 || value.num_elements() != 1) throw invalid_argument(what, " must be a scalar, not ", value.describe());
+  if (value.rank() > 1 || value.num_elements() != 1)
+    throw invalid_argument(what, " must be a scalar, not ", value.describe());
   return static_cast<Wide<T>>(value.item<T>());
 }
 
