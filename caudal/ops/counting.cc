@@ -26,6 +26,7 @@
 #include "caudal/ops/selection.h"
 #include "caudal/ops/shape_ops.h"
 #include "caudal/ops/slicing.h"
+#include "caudal/ops/sparse_input.h"
 
 namespace caudal::inline v0 {
 namespace {
@@ -136,6 +137,13 @@ void check_weights(const Tensor& values, const Tensor& weights) {
                          weights.describe());
 }
 
+// Ragged and sparse counts take weights of any shape, in row-major order, and leave what is beyond the values.
+void check_enough_weights(const Tensor& values, const Tensor& weights) {
+  if (weights.num_elements() == 0 || weights.num_elements() >= values.num_elements()) return;
+  throw invalid_argument("there must be a weight for each of the values ", values.describe(), " or none, they are ",
+                         weights.describe());
+}
+
 std::int64_t bin_count(RunContext& c, int i = 1) {
   if (c.input(i).rank() != 0) throw invalid_argument("size must be a scalar, not ", c.input(i).describe());
   const std::int64_t size = scalar_int(c.input(i), "size");
@@ -186,7 +194,7 @@ void run_ragged_bincount(RunContext& c) {
   if (ends.front() != 0 || ends.back() != values.num_elements() || !std::is_sorted(ends.begin(), ends.end())) {
     throw invalid_argument("splits must grow from 0 to the number of values, ", values.num_elements());
   }
-  check_weights(values, weights);
+  check_enough_weights(values, weights);
   const bool binary = c.node().attr<bool>("binary_output");
   const std::int64_t size = bin_count(c, 2), rows = splits.num_elements() - 1;
   Tensor& bins = c.allocate_output(0, Shape({rows, size}));
@@ -208,7 +216,12 @@ void run_sparse_bincount(RunContext& c) {
     throw invalid_argument("indices ", indices.describe(), ", values ", values.describe(), " and dense_shape ",
                            shape.describe(), " are no sparse vector or matrix");
   }
-  check_weights(values, weights);
+  if (rank == 1 && weights.num_elements() > 0 && weights.num_elements() != values.num_elements()) {
+    throw invalid_argument("Input indices and weights must have the same size: ", values.describe(), " and ",
+                           weights.describe());
+  }
+  check_enough_weights(values, weights);
+  sparse_input(c, 0, 1, 2, IndexOrder::kInside);
   const bool binary = c.node().attr<bool>("binary_output");
   const std::int64_t size = bin_count(c, 3), rows = rank == 1 ? 1 : shape.data<std::int64_t>()[0];
   if (rows < 0) throw invalid_argument("dense_shape has ", rows, " rows");
@@ -218,7 +231,6 @@ void run_sparse_bincount(RunContext& c) {
     const T* w = weights.num_elements() > 0 ? weights.data<T>() : nullptr;
     for (std::int64_t i = 0; i < values.num_elements(); ++i) {
       const std::int64_t row = rank == 1 ? 0 : indices.data<std::int64_t>()[2 * i];
-      if (row < 0 || row >= rows) throw invalid_argument("index ", i, " names row ", row, " of ", rows);
       count_element(values.data<Index>(), i, w, binary, bins.data<T>() + row * size, size);
     }
   });

@@ -64,6 +64,12 @@ CAUDAL_OP_SAMPLES(RaggedBincount) {
     }
   }
   const Tensor none(int32, Shape({0}));
+  // Weights of another shape count in order; what is beyond the values is left.
+  samples.add({.inputs = {Tensor(std::vector<std::int64_t>{0, 1, 3}), Tensor(std::vector<int>{0, 1, 2}), 4,
+                          Tensor::from<int>({4, 1}, {1, 2, 3, 4})},
+               .expected = {Tensor::from<int>({2, 4}, {1, 0, 0, 0, 0, 2, 3, 0})}});
+  samples.error({splits, Tensor(std::vector<int>{1, 2, 0, 1, 1}), 4, Tensor(std::vector<int>{1, 2})},
+                Code::kInvalidArgument);
   samples.error({splits, Tensor(std::vector<int>{1, 2}), 4, none}, Code::kInvalidArgument);
   samples.error({splits, Tensor(std::vector<int>{1, 2, -1, 1, 1}), 4, none}, Code::kInvalidArgument);
   samples.error({Tensor(std::vector<std::int64_t>{1, 5}), Tensor(std::vector<int>{1, 2, 0, 1, 1}), 4, none},
@@ -84,6 +90,12 @@ CAUDAL_OP_SAMPLES(SparseBincount) {
   samples.error({cells, Tensor(std::vector<int>{1, 2}), shape, 4, none}, Code::kInvalidArgument);
   samples.error({cells, Tensor(std::vector<int>{1, 2, -1}), shape, 4, none}, Code::kInvalidArgument);
   samples.error({cells, Tensor(std::vector<int>{1, 2, 1}), Tensor(std::vector<std::int64_t>{2, 4}), 4, none},
+                Code::kInvalidArgument);
+  samples.error({cells, Tensor(std::vector<int>{1, 2, 1}), Tensor(std::vector<std::int64_t>{3, 3}), 4, none},
+                Code::kInvalidArgument);
+  samples.error({places, Tensor(std::vector<int>{1, 2, 1}), Tensor(std::vector<std::int64_t>{5}), 4, none},
+                Code::kInvalidArgument, {}, "out of bounds");
+  samples.error({places, Tensor(std::vector<int>{1, 2, 1}), length, 4, Tensor(std::vector<int>{1, 2, 3, 4})},
                 Code::kInvalidArgument);
 }
 

@@ -1,5 +1,7 @@
 #include "caudal/ops/einsum_equation.h"
 
+#include <algorithm>
+
 #include "caudal/base/error.h"
 
 namespace caudal::inline v0 {
@@ -38,6 +40,9 @@ EinsumEquation EinsumEquation::parse(std::string_view equation) {
     if (more) left.remove_prefix(comma + 1);
   }
   result.output = parse_subscript(equation.substr(arrow + 2), equation);
+  // An ellipsis that only the result has stands for no dimensions.
+  const bool broadcasts = std::any_of(result.inputs.begin(), result.inputs.end(), has_ellipsis);
+  if (!broadcasts) std::erase(result.output, kEllipsisLabel);
   for (const char label : result.output) {
     bool found = false;
     for (const std::string& input : result.inputs) found = found || has_label(input, label);
