@@ -42,8 +42,11 @@ void forward_shape(ShapeContext& c) {
                                     window.output_size(2, input.dim(2), filter.dim(1)), channels}));
 }
 
+// The shapes of the gradients follow from their inputs: windows that cannot be are the kernels' to refuse, as in
+// TensorFlow, so that a graph which never runs the node may have it.
 void backprop_input_shape(ShapeContext& c) {
-  const SlidingWindow window = SlidingWindow::of(c.node());
+  SlidingWindow window;
+  window.channels_first = c.attr<std::string>("data_format") != "NHWC";
   const PartialShape filter = c.with_rank(1, 4);
   const PartialShape grad = window.to_nhwc(c.with_rank(2, 4));
   const PartialShape sizes = c.input_as_shape(0);
@@ -57,7 +60,6 @@ void backprop_input_shape(ShapeContext& c) {
 }
 
 void backprop_filter_shape(ShapeContext& c) {
-  SlidingWindow::of(c.node());
   const auto shape = c.input_as_shape(1).merge(PartialShape::unknown_of_rank(4));
   if (!shape) throw invalid_argument("filter_sizes must hold 4 numbers");
   c.set_output(0, *shape);

@@ -192,6 +192,30 @@ TEST_F(Conv, ShapesAsFarAsTheyAreKnown) {
             PartialShape({-1, 5, 5, 6}));
 }
 
+// As in TensorFlow: a gradient's shape does not depend on the padding, so a node with a wrong one fails when it runs.
+TEST_F(Conv, GradientsRefuseWrongPaddingWhenTheyRun) {
+  const Output grad = constant(Tensor::from<float>({1, 1, 1, 1}, {1})), wanted = constant(sizes({1, 1, 1, 1}));
+  for (const char* op : {"Conv2DBackpropInput", "Conv2DBackpropFilter", "DepthwiseConv2dNativeBackpropInput",
+                         "DepthwiseConv2dNativeBackpropFilter"}) {
+    const bool filter = std::string_view(op).ends_with("Filter");
+    const Output y = OpBuilder(op, {})
+                         .input(filter ? grad : wanted)
+                         .input(filter ? wanted : grad)
+                         .input(grad)
+                         .attr("strides", kOnes)
+                         .attr("padding", "EXPLICIT")
+                         .build();
+    EXPECT_EQ(y.shape(), PartialShape({1, 1, 1, 1})) << op;
+    try {
+      session_.run(y);
+      ADD_FAILURE() << op;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Code::kInvalidArgument) << op;
+    }
+    EXPECT_EQ(session_.run(grad).to_vector<float>(), std::vector<float>{1});
+  }
+}
+
 TEST_F(Conv, ErrorsNameShapesAndTheUsersLine) {
   const Output x = placeholder(float32, {-1, 28, 28, 3}, {.name = "images"});
   const Output w = placeholder(float32, {5, 5, 2, 6}, {.name = "filters"});
