@@ -48,26 +48,46 @@ Product<T> make_product(const GemmShape& s, const T* a, const T* b, T* c, const 
   return product;
 }
 
-// Tasks are rectangles of C: some register tiles high, some panels wide. Each packs its own panels, which costs a few
-// percent but no barrier.
+// Tasks are rectangles of C: some register tiles high, some panels wide.
 struct TaskGrid {
   int64_t row_blocks, panel_blocks, panels;
 };
 
 template <class T>
 TaskGrid make_grid(const GemmKernels<T>& kernels, const Product<T>& p) {
-  constexpr int64_t kMinTaskWork = 1 << 18;  // multiply-adds worth a hand-over between threads
+  constexpr int64_t kMinTaskWork = 1 << 17;   // multiply-adds worth a hand-over between threads
+  constexpr int64_t kMinTotal = 5 << 17;      // of a product worth a second thread
+  constexpr int64_t kMaxTiles = 16;           // whose rows of A stay in the second cache for a block of k
+  constexpr int64_t kTasks = 16;              // enough for an even load
   const int64_t tiles = ceil_div(p.m, kernels.mr), panels = ceil_div(p.n, kernels.nr);
-  const int64_t tile_work = static_cast<int64_t>(kernels.mr) * kernels.nr * p.k;
-  int64_t tiles_per_task = std::min<int64_t>(tiles, 8);
-  while (tiles_per_task > 1 && ceil_div(tiles, tiles_per_task) * panels < 8 &&
-         tiles_per_task * tile_work > 2 * kMinTaskWork) {
-    tiles_per_task = ceil_div(tiles_per_task, 2);
+  const double total = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  if (total < kMinTotal) return {ceil_div(tiles, kMaxTiles), 1, panels};
+  const auto wanted = static_cast<int64_t>(std::clamp(total / kMinTaskWork, 2.0, static_cast<double>(kTasks)));
+  const int64_t panel_blocks = std::min(panels, std::max(wanted, panels / 2));
+  const int64_t row_blocks = std::min(tiles, std::max(ceil_div(tiles, kMaxTiles), ceil_div(wanted, panel_blocks)));
+  return {row_blocks, panel_blocks, panels};
+}
+
+// One panel of columns for some rows. A right operand that is not packed goes block by block of k through a small
+// panel of this thread, which stays in its caches.
+template <class T>
+void multiply_columns(const GemmKernels<T>& kernels, int64_t rows, int64_t width, int64_t k, Strided<T> a,
+                      Strided<T> b, T* c, int64_t ldc, const TileTail<T>& tail) {
+  const int64_t blocks = k_blocks(k, kernels.kc);
+  T* panel = thread_scratch_of<T>(ScratchSlot::kPackedB, static_cast<std::size_t>(ceil_div(k, blocks) * kernels.nr));
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t begin = k * block / blocks, length = k * (block + 1) / blocks - begin;
+    const TileTail<T> part = tail_of_block(tail, block == 0, block == blocks - 1);
+    const int64_t offset = begin * a.col;
+    const Pieces pieces{1, length, &offset};
+    const Strided<T> source{b.data + begin * b.row, b.row, b.col};
+    if (b.col == 1) {
+      kernels.block_and_pack(rows, width, pieces, a, source.data, b.row, panel, c, ldc, part);
+    } else {
+      kernels.pack(length, width, source, panel);
+      kernels.block(rows, width, pieces, a, panel, kernels.nr, c, ldc, part);
+    }
   }
-  const int64_t wanted = ceil_div(kMinTaskWork, std::max<int64_t>(1, tiles_per_task * tile_work));
-  const int64_t panels_per_task = std::clamp<int64_t>(wanted, 1, panels);
-  const int64_t rows_too = ceil_div(wanted, panels_per_task);
-  return {ceil_div(tiles, tiles_per_task * rows_too), ceil_div(panels, panels_per_task), panels};
 }
 
 template <class T>
@@ -76,18 +96,18 @@ void run_task(const GemmKernels<T>& kernels, const Product<T>& p, const TaskGrid
   const int64_t first_row = p.m * row_block / grid.row_blocks, last_row = p.m * (row_block + 1) / grid.row_blocks;
   const int64_t first_panel = grid.panels * panel_block / grid.panel_blocks;
   const int64_t last_panel = grid.panels * (panel_block + 1) / grid.panel_blocks;
+  const int64_t rows = last_row - first_row;
+  const Strided<T> a{p.a.data + first_row * p.a.row, p.a.row, p.a.col};
   for (int64_t panel = first_panel; panel < last_panel; ++panel) {
     const int64_t column = panel * kernels.nr, width = std::min<int64_t>(kernels.nr, p.n - column);
-    const T* packed = p.packed != nullptr ? p.packed + panel * p.k * kernels.nr : nullptr;
-    if (packed == nullptr) {
-      T* scratch = thread_scratch_of<T>(ScratchSlot::kPackedB, static_cast<std::size_t>(p.k * kernels.nr));
-      kernels.pack(p.k, width, {p.b.data + column * p.b.col, p.b.row, p.b.col}, scratch);
-      packed = scratch;
-    }
+    T* c = p.c + first_row * p.ldc + column;
     TileTail<T> tail = p.tail;
     if (tail.bias != nullptr) tail.bias += column;
-    multiply_panel(kernels, last_row - first_row, width, p.k, {p.a.data + first_row * p.a.row, p.a.row, p.a.col},
-                   packed, p.c + first_row * p.ldc + column, p.ldc, tail);
+    if (p.packed != nullptr) {
+      multiply_panel(kernels, rows, width, p.k, a, p.packed + panel * p.k * kernels.nr, c, p.ldc, tail);
+    } else {
+      multiply_columns(kernels, rows, width, p.k, a, {p.b.data + column * p.b.col, p.b.row, p.b.col}, c, p.ldc, tail);
+    }
   }
 }
 

@@ -55,6 +55,10 @@ struct GemmKernels {
   // every b_stride elements.
   void (*block)(int64_t rows, int64_t n, const Pieces& pieces, Strided<T> a, const T* b, int64_t b_stride, T* c,
                 int64_t ldc, const TileTail<T>& tail) = nullptr;
+  // The same with B read in place, no further than column n, and copied to panel[][nr] for the rows after the first
+  // tile. REQUIRES: one piece.
+  void (*block_and_pack)(int64_t rows, int64_t n, const Pieces& pieces, Strided<T> a, const T* b, int64_t b_stride,
+                         T* panel, T* c, int64_t ldc, const TileTail<T>& tail) = nullptr;
   // C[n] = tail(a[k] * B[k, n]) with B in place; a has stride a.col.
   void (*row)(int64_t n, int64_t k, Strided<T> a, Strided<T> b, T* c, const TileTail<T>& tail) = nullptr;
   // to[r * to_stride + i] += from[r * from_stride + i] for r < rows, i < n.
@@ -90,6 +94,15 @@ void pack_panels(const GemmKernels<T>& kernels, int64_t k, int64_t n, Strided<T>
   }
 }
 
+// The tail of one of the blocks of k.
+template <class T>
+TileTail<T> tail_of_block(const TileTail<T>& tail, bool first, bool last) {
+  TileTail<T> part = tail;
+  if (!first) part.beta = T{1};
+  if (!last) part.bias = nullptr, part.relu = false, part.gated = false;
+  return part;
+}
+
 // C[rows, n] = tail(A[rows, k] * panel) for one panel, with k blocked. REQUIRES: n <= nr, k > 0.
 template <class T>
 void multiply_panel(const GemmKernels<T>& kernels, int64_t rows, int64_t n, int64_t k, Strided<T> a, const T* panel,
@@ -97,9 +110,7 @@ void multiply_panel(const GemmKernels<T>& kernels, int64_t rows, int64_t n, int6
   const int64_t blocks = k_blocks(k, kernels.kc);
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = k * block / blocks, end = k * (block + 1) / blocks;
-    TileTail<T> part = tail;
-    if (block != 0) part.beta = T{1};
-    if (block != blocks - 1) part.bias = nullptr, part.relu = false, part.gated = false;
+    const TileTail<T> part = tail_of_block(tail, block == 0, block == blocks - 1);
     const int64_t offset = begin * a.col;
     kernels.block(rows, n, {1, end - begin, &offset}, a, panel + begin * kernels.nr, kernels.nr, c, ldc, part);
   }

@@ -2,10 +2,11 @@
 // `#pragma GCC target` and its definition of V; everything here has internal linkage, so that no two files share code.
 //
 // V: T, Reg, Mask, kWidth, zero, broadcast, load, store, load_n, store_n (mask), mask(n), fma, add, mul, max_zero,
-// where_positive(gate, value) (else 0), sum, transpose(src, stride, dst, stride) of a kBlock x kBlock block.
+// max (the second if one is NaN), where_positive(gate, value) (else 0), sum, transpose(src, stride, dst, stride) of a kBlock x kBlock block.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "caudal/kernels/gemm_kernels.h"
 
@@ -44,15 +45,97 @@ inline __attribute__((always_inline)) void store_tile(Reg<V> sum, typename V::T*
   }
 }
 
-// R rows by C vectors of C. Rows of A are reached from every third one, which saves address registers.
+// The tails of nearly all products: alpha = 1, beta 0 or 1.
+template <class T>
+bool has_plain_scales(const TileTail<T>& tail) {
+  return tail.alpha == T{1} && (tail.beta == T{0} || tail.beta == T{1});
+}
+
+// The sums of a tile to C for plain scales. kMasked: the last vector of a row is not full.
+template <class V, int R, int C, bool kMasked>
+inline __attribute__((always_inline)) void store_plain(const Reg<V> (&acc)[R][C], typename V::Mask mask,
+                                                       typename V::T* c, int64_t ldc,
+                                                       const TileTail<typename V::T>& tail) {
+  using T = typename V::T;
+  const auto load = [mask](const T* from, int j) {
+    return kMasked && j == C - 1 ? V::load_n(from + j * V::kWidth, mask) : V::load(from + j * V::kWidth);
+  };
+  const auto store = [mask](T* to, int j, Reg<V> value) {
+    if (kMasked && j == C - 1) {
+      V::store_n(to + j * V::kWidth, value, mask);
+    } else {
+      V::store(to + j * V::kWidth, value);
+    }
+  };
+  const bool reads = tail.beta != T{0};
+  if (!reads && tail.bias == nullptr && !tail.relu && !tail.gated) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+      for (int j = 0; j < C; ++j) store(c + i * ldc, j, acc[i][j]);
+    }
+    return;
+  }
+  const T lowest = tail.relu ? T{0} : -std::numeric_limits<T>::infinity();
+  const Reg<V> floor = V::broadcast(&lowest);
+  Reg<V> bias[C];
+#pragma GCC unroll 2
+  for (int j = 0; j < C; ++j) bias[j] = tail.bias != nullptr ? load(tail.bias, j) : V::zero();
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+    for (int j = 0; j < C; ++j) {
+      T* at = c + i * ldc;
+      Reg<V> value = acc[i][j];
+      if (reads) value = V::add(value, load(at, j));
+      value = V::max(floor, V::add(value, bias[j]));
+      if (tail.gated) value = V::where_positive(load(tail.gate_of(at), j), value);
+      store(at, j, value);
+    }
+  }
+}
+
 template <class V, int R, int C>
-void tile(int64_t n, const Pieces& pieces, Strided<typename V::T> a, const typename V::T* panel, int64_t panel_stride,
-          typename V::T* c, int64_t ldc, const TileTail<typename V::T>& tail) {
+inline __attribute__((always_inline)) void store_sums(const Reg<V> (&acc)[R][C], int64_t n, typename V::T* c,
+                                                      int64_t ldc, const TileTail<typename V::T>& tail) {
+  using T = typename V::T;
+  const int64_t last = n - (C - 1) * V::kWidth;  // elements of the last vector
+  if (has_plain_scales(tail)) {
+    if (last >= V::kWidth) return store_plain<V, R, C, false>(acc, typename V::Mask{}, c, ldc, tail);
+    return store_plain<V, R, C, true>(acc, V::mask(static_cast<int>(last)), c, ldc, tail);
+  }
+  alignas(64) T sums[R][C * V::kWidth];
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+    for (int j = 0; j < C; ++j) V::store(&sums[i][j * V::kWidth], acc[i][j]);
+  }
+#pragma GCC unroll 1
+  for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 1
+    for (int j = 0; j < C; ++j) {
+      const int at = j * V::kWidth;
+      store_tile<V>(V::load(&sums[i][at]), c + i * ldc + at, n - at, at, tail);
+    }
+  }
+}
+
+// R rows by C vectors of C. Rows of A are reached from every third one, which saves address registers. With kPacks, B
+// is read in place, no further than column n, and copied to `panel` on the way: the copy costs nothing beside the
+// products, and the tiles below read the panel.
+template <class V, int R, int C, bool kPacks>
+void tile(int64_t n, const Pieces& pieces, Strided<typename V::T> a, const typename V::T* b, int64_t b_stride,
+          typename V::T* panel, typename V::T* c, int64_t ldc, const TileTail<typename V::T>& tail) {
   using T = typename V::T;
   constexpr int kGroups = (R + 2) / 3;
+  constexpr int kAhead = 16;  // rows of B
+  const int64_t last = n - (C - 1) * V::kWidth;
+  const auto mask = V::mask(static_cast<int>(last < V::kWidth ? last : V::kWidth));
   Reg<V> acc[R][C];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
+    __builtin_prefetch(c + i * ldc, 1);
+    if (C == 2) __builtin_prefetch(c + i * ldc + V::kWidth, 1);
 #pragma GCC unroll 2
     for (int j = 0; j < C; ++j) acc[i][j] = V::zero();
   }
@@ -62,51 +145,65 @@ void tile(int64_t n, const Pieces& pieces, Strided<typename V::T> a, const typen
 #pragma GCC unroll 8
     for (int g = 0; g < kGroups; ++g) rows[g] = a.data + pieces.offsets[piece] + 3 * g * row;
     for (int64_t p = 0; p < length; ++p) {
-      Reg<V> b[C];
+      Reg<V> values[C];
 #pragma GCC unroll 2
-      for (int j = 0; j < C; ++j) b[j] = V::load(panel + j * V::kWidth);
+      for (int j = 0; j < C; ++j) {
+        values[j] = kPacks && j == C - 1 ? V::load_n(b + j * V::kWidth, mask) : V::load(b + j * V::kWidth);
+        if (kPacks) {
+          __builtin_prefetch(b + kAhead * b_stride + j * V::kWidth);
+          V::store(panel + j * V::kWidth, values[j]);
+        }
+      }
+      if (kPacks) panel += 2 * V::kWidth;
 #pragma GCC unroll 16
       for (int i = 0; i < R; ++i) {
         const Reg<V> value = V::broadcast(rows[i / 3] + (i % 3) * row);
 #pragma GCC unroll 2
-        for (int j = 0; j < C; ++j) acc[i][j] = V::fma(value, b[j], acc[i][j]);
+        for (int j = 0; j < C; ++j) acc[i][j] = V::fma(value, values[j], acc[i][j]);
       }
 #pragma GCC unroll 8
       for (int g = 0; g < kGroups; ++g) rows[g] += a.col;
-      panel += panel_stride;
+      b += b_stride;
     }
   }
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-#pragma GCC unroll 2
-    for (int j = 0; j < C; ++j) {
-      store_tile<V>(acc[i][j], c + i * ldc + j * V::kWidth, n - j * V::kWidth, j * V::kWidth, tail);
-    }
-  }
+  store_sums<V, R, C>(acc, n, c, ldc, tail);
 }
 
 template <class V>
 using TileFn = void (*)(int64_t, const Pieces&, Strided<typename V::T>, const typename V::T*, int64_t, typename V::T*,
-                        int64_t, const TileTail<typename V::T>&);
+                        typename V::T*, int64_t, const TileTail<typename V::T>&);
 
-template <class V, int C, int... I>
+template <class V, int C, bool kPacks, int... I>
 TileFn<V> pick_tile(int rows, std::integer_sequence<int, I...>) {
-  static constexpr TileFn<V> kTiles[] = {tile<V, I + 1, C>...};
+  static constexpr TileFn<V> kTiles[] = {tile<V, I + 1, C, kPacks>...};
   return kTiles[rows - 1];
 }
 
-// Rows are cut into tiles of nearly equal height: 50 rows are 13 + 13 + 12 + 12, not 14 + 14 + 14 + 8.
+// Rows are cut into tiles of nearly equal height: 50 rows are 13 + 13 + 12 + 12, not 14 + 14 + 14 + 8. With a panel,
+// the first tile fills it from B and the others read it.
 template <class V, int kRows>
-void block(int64_t rows, int64_t n, const Pieces& pieces, Strided<typename V::T> a, const typename V::T* b,
-           int64_t b_stride, typename V::T* c, int64_t ldc, const TileTail<typename V::T>& tail) {
+void block_and_pack(int64_t rows, int64_t n, const Pieces& pieces, Strided<typename V::T> a, const typename V::T* b,
+                    int64_t b_stride, typename V::T* panel, typename V::T* c, int64_t ldc,
+                    const TileTail<typename V::T>& tail) {
+  const auto sequence = std::make_integer_sequence<int, kRows>{};
   const int64_t tiles = (rows + kRows - 1) / kRows;
   for (int64_t t = 0; t < tiles; ++t) {
     const int64_t begin = rows * t / tiles, end = rows * (t + 1) / tiles;
-    const auto sequence = std::make_integer_sequence<int, kRows>{};
     const int height = static_cast<int>(end - begin);
-    const TileFn<V> fn = n > V::kWidth ? pick_tile<V, 2>(height, sequence) : pick_tile<V, 1>(height, sequence);
-    fn(n, pieces, {a.data + begin * a.row, a.row, a.col}, b, b_stride, c + begin * ldc, ldc, tail);
+    const bool packs = panel != nullptr && t == 0;
+    const TileFn<V> fn = n > V::kWidth ? (packs ? pick_tile<V, 2, true>(height, sequence)
+                                                : pick_tile<V, 2, false>(height, sequence))
+                                       : (packs ? pick_tile<V, 1, true>(height, sequence)
+                                                : pick_tile<V, 1, false>(height, sequence));
+    fn(n, pieces, {a.data + begin * a.row, a.row, a.col}, b, b_stride, panel, c + begin * ldc, ldc, tail);
+    if (packs) b = panel, b_stride = 2 * V::kWidth;
   }
+}
+
+template <class V, int kRows>
+void block(int64_t rows, int64_t n, const Pieces& pieces, Strided<typename V::T> a, const typename V::T* b,
+           int64_t b_stride, typename V::T* c, int64_t ldc, const TileTail<typename V::T>& tail) {
+  block_and_pack<V, kRows>(rows, n, pieces, a, b, b_stride, nullptr, c, ldc, tail);
 }
 
 template <class V>
@@ -223,7 +320,8 @@ void row_product(int64_t n, int64_t k, Strided<typename V::T> a, Strided<typenam
 
 template <class V, int kRows>
 constexpr GemmKernels<typename V::T> make_kernels() {
-  return {kRows, 2 * V::kWidth, V::kWidth, 512, pack<V>, block<V, kRows>, row_product<V>, add_rows<V>};
+  return {kRows, 2 * V::kWidth, V::kWidth, 512, pack<V>, block<V, kRows>, block_and_pack<V, kRows>,
+          row_product<V>, add_rows<V>};
 }
 
 }  // namespace
