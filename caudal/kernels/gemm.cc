@@ -55,10 +55,10 @@ struct TaskGrid {
 
 template <class T>
 TaskGrid make_grid(const GemmKernels<T>& kernels, const Product<T>& p) {
-  constexpr int64_t kMinTaskWork = 1 << 17;   // multiply-adds worth a hand-over between threads
-  constexpr int64_t kMinTotal = 5 << 17;      // of a product worth a second thread
-  constexpr int64_t kMaxTiles = 16;           // whose rows of A stay in the second cache for a block of k
-  constexpr int64_t kTasks = 16;              // enough for an even load
+  constexpr int64_t kMinTaskWork = 1 << 17;  // multiply-adds worth a hand-over between threads
+  constexpr int64_t kMinTotal = 5 << 17;     // of a product worth a second thread
+  constexpr int64_t kMaxTiles = 16;          // whose rows of A stay in the second cache for a block of k
+  constexpr int64_t kTasks = 16;             // enough for an even load
   const int64_t tiles = ceil_div(p.m, kernels.mr), panels = ceil_div(p.n, kernels.nr);
   const double total = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   if (total < kMinTotal) return {ceil_div(tiles, kMaxTiles), 1, panels};
@@ -71,8 +71,8 @@ TaskGrid make_grid(const GemmKernels<T>& kernels, const Product<T>& p) {
 // One panel of columns for some rows. A right operand that is not packed goes block by block of k through a small
 // panel of this thread, which stays in its caches.
 template <class T>
-void multiply_columns(const GemmKernels<T>& kernels, int64_t rows, int64_t width, int64_t k, Strided<T> a,
-                      Strided<T> b, T* c, int64_t ldc, const TileTail<T>& tail) {
+void multiply_columns(const GemmKernels<T>& kernels, int64_t rows, int64_t width, int64_t k, Strided<T> a, Strided<T> b,
+                      T* c, int64_t ldc, const TileTail<T>& tail) {
   const int64_t blocks = k_blocks(k, kernels.kc);
   T* panel = thread_scratch_of<T>(ScratchSlot::kPackedB, static_cast<std::size_t>(ceil_div(k, blocks) * kernels.nr));
   for (int64_t block = 0; block < blocks; ++block) {

@@ -2,7 +2,8 @@
 // `#pragma GCC target` and its definition of V; everything here has internal linkage, so that no two files share code.
 //
 // V: T, Reg, Mask, kWidth, zero, broadcast, load, store, load_n, store_n (mask), mask(n), fma, add, mul, max_zero,
-// max (the second if one is NaN), where_positive(gate, value) (else 0), sum, transpose(src, stride, dst, stride) of a kBlock x kBlock block.
+// max (the second if one is NaN), where_positive(gate, value) (else 0), sum, transpose(src, stride, dst, stride) of a
+// kBlock x kBlock block.
 #pragma once
 
 #include <cstdint>
@@ -191,10 +192,9 @@ void block_and_pack(int64_t rows, int64_t n, const Pieces& pieces, Strided<typen
     const int64_t begin = rows * t / tiles, end = rows * (t + 1) / tiles;
     const int height = static_cast<int>(end - begin);
     const bool packs = panel != nullptr && t == 0;
-    const TileFn<V> fn = n > V::kWidth ? (packs ? pick_tile<V, 2, true>(height, sequence)
-                                                : pick_tile<V, 2, false>(height, sequence))
-                                       : (packs ? pick_tile<V, 1, true>(height, sequence)
-                                                : pick_tile<V, 1, false>(height, sequence));
+    const TileFn<V> fn =
+        n > V::kWidth ? (packs ? pick_tile<V, 2, true>(height, sequence) : pick_tile<V, 2, false>(height, sequence))
+                      : (packs ? pick_tile<V, 1, true>(height, sequence) : pick_tile<V, 1, false>(height, sequence));
     fn(n, pieces, {a.data + begin * a.row, a.row, a.col}, b, b_stride, panel, c + begin * ldc, ldc, tail);
     if (packs) b = panel, b_stride = 2 * V::kWidth;
   }
@@ -320,7 +320,7 @@ void row_product(int64_t n, int64_t k, Strided<typename V::T> a, Strided<typenam
 
 template <class V, int kRows>
 constexpr GemmKernels<typename V::T> make_kernels() {
-  return {kRows, 2 * V::kWidth, V::kWidth, 512, pack<V>, block<V, kRows>, block_and_pack<V, kRows>,
+  return {kRows,          2 * V::kWidth, V::kWidth, 512, pack<V>, block<V, kRows>, block_and_pack<V, kRows>,
           row_product<V>, add_rows<V>};
 }
 

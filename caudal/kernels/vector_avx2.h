@@ -30,7 +30,7 @@ struct Floats {
   static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
   static Reg mul(Reg a, Reg b) { return _mm256_mul_ps(a, b); }
   static Reg max_zero(Reg a) { return _mm256_max_ps(zero(), a); }  // keeps NaN
-  static Reg max(Reg a, Reg b) { return _mm256_max_ps(a, b); }  // b if one is NaN
+  static Reg max(Reg a, Reg b) { return _mm256_max_ps(a, b); }     // b if one is NaN
   static Reg where_positive(Reg gate, Reg value) {
     return _mm256_and_ps(_mm256_cmp_ps(gate, zero(), _CMP_GT_OQ), value);
   }

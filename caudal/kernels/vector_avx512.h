@@ -27,7 +27,7 @@ struct Floats {
   static Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
   static Reg mul(Reg a, Reg b) { return _mm512_mul_ps(a, b); }
   static Reg max_zero(Reg a) { return _mm512_max_ps(zero(), a); }  // keeps NaN
-  static Reg max(Reg a, Reg b) { return _mm512_max_ps(a, b); }  // b if one is NaN
+  static Reg max(Reg a, Reg b) { return _mm512_max_ps(a, b); }     // b if one is NaN
   static Reg where_positive(Reg gate, Reg value) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(gate, zero(), _CMP_GT_OQ), value);
   }
