@@ -1,6 +1,7 @@
 #include "caudal/formats/tfrecord.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "caudal/base/crc32c.h"
@@ -10,7 +11,7 @@ namespace caudal::inline v0 {
 namespace {
 
 constexpr size_t kHeader = 12, kFooter = 4;
-constexpr size_t kBufferSize = 1 << 18;
+constexpr size_t kFirstBuffer = 1 << 15, kBufferSize = 1 << 19;
 
 std::string header_of(std::string_view record) {
   std::string header;
@@ -43,21 +44,29 @@ RecordReader::RecordReader(std::unique_ptr<SequentialFile> file, std::string pat
 
 // The next bytes without taking them: fewer than `size` only at the end of the file. REQUIRES: size <= kBufferSize.
 std::string_view RecordReader::peek(size_t size) {
-  if (buffer_.size() - used_ < size) {
-    buffer_.erase(0, used_);
-    used_ = 0;
-    const size_t kept = buffer_.size();
-    buffer_.resize(kBufferSize);
-    const size_t got = file_->read(buffer_.data() + kept, kBufferSize - kept);
-    buffer_.resize(kept + got);
+  if (end_ - used_ < size) {
+    std::memmove(buffer_.data(), buffer_.data() + used_, end_ - used_);
+    end_ -= std::exchange(used_, 0);
+    // Grows with the file: many are short.
+    const size_t wanted = std::clamp(4 * buffer_.size(), kFirstBuffer, kBufferSize);
+    if (buffer_.size() < std::max(size, wanted)) buffer_.resize(std::max(size, wanted));
+    end_ += file_->read(buffer_.data() + end_, buffer_.size() - end_);
   }
-  return std::string_view(buffer_).substr(used_, size);
+  return buffered().substr(0, size);
+}
+
+// What has been read and not taken yet.
+std::string_view RecordReader::buffered() const { return std::string_view(buffer_).substr(used_, end_ - used_); }
+
+// Puts back what follows a header, so that nothing is lost for a later attempt.
+void RecordReader::put_back(std::string_view data) {
+  buffer_.replace(used_ + kHeader, std::string::npos, data);
+  end_ = buffer_.size();
 }
 
 // Appends `size` bytes that follow the header to the record, as far as they exist.
 void RecordReader::read_data(uint64_t size, std::string* record) {
-  const std::string_view buffered = std::string_view(buffer_).substr(used_ + kHeader);
-  record->assign(buffered.substr(0, size));
+  record->assign(buffered().substr(kHeader, size));
   uint64_t room = 1 << 20;
   while (record->size() < size) {
     const size_t have = record->size();
@@ -102,11 +111,11 @@ bool RecordReader::next(std::string* record) {
     footer = std::string_view(tail).substr(data.size());
   }
   if (footer.size() < kFooter) {
-    if (!fits) buffer_.replace(used_ + kHeader, std::string::npos, tail);  // nothing is lost for a later attempt
+    if (!fits) put_back(tail);
     throw data_loss(path_, ": truncated record at ", offset_, ": it should have ", length, " bytes", number());
   }
   if (get_fixed<uint32_t>(footer.data()) != masked_crc32c(data)) {
-    if (!fits) buffer_.replace(used_ + kHeader, std::string::npos, tail);
+    if (!fits) put_back(tail);
     throw data_loss(path_, ": corrupted record at ", offset_ + kHeader, ": the checksum of its data is wrong",
                     number());
   }
@@ -114,7 +123,7 @@ bool RecordReader::next(std::string* record) {
     record->assign(data);
     used_ += kHeader + length + kFooter;
   } else {
-    const size_t from_buffer = std::min<size_t>(buffer_.size() - used_, kHeader + length + kFooter);
+    const size_t from_buffer = std::min<size_t>(end_ - used_, kHeader + length + kFooter);
     used_ += from_buffer;
     tail.resize(length);
     *record = std::move(tail);

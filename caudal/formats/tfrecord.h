@@ -46,6 +46,8 @@ class CAUDAL_API RecordReader {
 
  private:
   std::string_view peek(size_t size);
+  std::string_view buffered() const;
+  void put_back(std::string_view data);
   void read_data(uint64_t size, std::string* record);
   std::string number() const;
 
@@ -54,7 +56,7 @@ class CAUDAL_API RecordReader {
   RecordReaderOptions options_;
   uint64_t offset_ = 0, records_ = 0;
   std::string buffer_;
-  size_t used_ = 0;  // bytes of the buffer already consumed
+  size_t used_ = 0, end_ = 0;  // bytes of the buffer already consumed, and read at all
 };
 
 class CAUDAL_API RecordWriter {
