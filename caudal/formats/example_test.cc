@@ -50,7 +50,9 @@ TEST(Example, WritesWhatTensorFlowWrites) {
   // Its maps come in any order, so only lengths agree where there are several features.
   for (const std::string& record : records("examples_plain.tfrecord")) {
     const std::string written = example_bytes(parse_example(record));
-    if (!record.empty()) EXPECT_EQ(written.size(), record.size());
+    if (!record.empty()) {
+      EXPECT_EQ(written.size(), record.size());
+    }
     EXPECT_EQ(parse_example(written).features, parse_example(record).features);
   }
   EXPECT_EQ(example_bytes({{{"a", Ints{1, 300}}}}), "\n\x0e\n\x0c\n\x01"s + "a\x12\x07\x1a\x05\n\x03\x01\xac\x02"s);
